@@ -6,16 +6,15 @@
 #include <string.h>
 
 #define LEAST_POOL (1ull << 30)
-#define LEAST_PIECE (1ull << 20) /* of a pool that doubles */
+#define LEAST_PIECE (1ull << 20) /* pieces of a pool that doubles */
 
-/* "platform", which was the way once, goes on with an arena in jax 0.10. */
+/* Since jax 0.10, the old setting "platform" keeps using an arena. */
 #define XLAS "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async XLA_PYTHON_CLIENT_PREALLOCATE=false"
 
 static const char environment[] = "the environment", each[] = "each block";
 
-/* folder: of the library's frames. Each setting was tried, on the simulated device. The first of
- * several variables shows the blocks. doubles: it grows by powers of two, and its setting is not in
- * the environment. */
+/* folder: contained in the library's frames. Each setting was tested on the simulated device.
+ * doubles: grows by powers of two, and is not configured by the environment. */
 static const struct {
     const char *folder, *package, *setting, *place, *effect;
     bool doubles;
@@ -37,7 +36,7 @@ static bool is_set(const struct mt_definitions *definitions, size_t row)
     return value && strlen(value) == size && !strncmp(value, equals + 1, size);
 }
 
-/* Return the row of the innermost frame that is a library's; the table's size: none. */
+/* Return the row of the innermost library frame; the table's size: none. */
 static size_t row_of(const struct mt_definitions *definitions, uint32_t stack)
 {
     const size_t n = sizeof table / sizeof *table;
@@ -54,8 +53,8 @@ static struct mt_foreign_pool pool_of(size_t row, uint64_t bytes, size_t pieces)
         bytes, pieces, table[row].package, table[row].setting, table[row].place, table[row].effect};
 }
 
-/* Find a pool that doubles: all pieces are powers of two, not all of one size. What is asked for
- * block by block has other sizes. */
+/* Find a doubling pool: all pieces are powers of two and not all of one size, unlike single blocks.
+ */
 static struct mt_foreign_pool find_pieces(const struct mt_definitions *definitions,
                                           const struct mt_verdict *verdicts, size_t n, size_t row)
 {

@@ -19,8 +19,8 @@ static bool has_module(const struct mt_definitions *d, uint32_t stack)
 }
 
 /* Return a block's module. A gradient or a state belongs to its parameter's module, wherever it was
- * made. A parameter belongs to the module that moved it to the device, else to the first that used
- * it. */
+ * allocated. A parameter belongs to the module that moved it to the device, else to the first that
+ * used it. */
 uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict *verdict)
 {
     const struct mt_block *block = verdict->block;
@@ -47,7 +47,7 @@ static uint64_t key_of(uint32_t parent, const char *name, size_t size)
     return mt_hash(MT_HASH_SEED ^ parent, name, size);
 }
 
-/* Return the index of the part of a module with this name, or 0: no memory. */
+/* Return the index of a module's part by name; 0: no memory. */
 static uint32_t part_of(struct mt_module_tree *tree, uint32_t parent, const char *name, size_t size)
 {
     uint64_t key = key_of(parent, name, size);
@@ -101,7 +101,7 @@ static int add(struct mt_module_tree *tree, const struct mt_frame *call,
     }
 }
 
-/* Return the number of a layer; -1: it is not a layer. */
+/* Return a layer's number; -1: not a layer. */
 static long number_of(const struct mt_module_node *node)
 {
     char *end;

@@ -8,9 +8,9 @@
 #include "analyzer/support/address-map.h"
 #include "classify.h"
 
-/* Return the stack whose module (mt_stack_module) a block belongs to: the allocation's; for a block
- * from backward, the forward call of its operator; for a parameter that was made before its module
- * had a name, its first use; for a gradient, its parameter's. 0: unknown. */
+/* Return the stack whose module (mt_stack_module) a block belongs to: that of its allocation; for a
+ * block from backward, its operator's forward call; for a parameter allocated before its module had
+ * a name, its first use; for a gradient, its parameter's. 0: unknown. */
 uint32_t mt_block_module(const struct mt_definitions *definitions,
                          const struct mt_verdict *verdict);
 
@@ -26,7 +26,7 @@ struct mt_module_node {
     uint64_t category[MT_CATEGORY_ROOM]; /* bytes */
     uint8_t certainty[MT_CATEGORY_ROOM]; /* enum mt_certainty: of the least certain block */
     uint32_t parent, first_child, next;  /* indices, 0: none */
-    uint32_t last;                       /* of several layers: the last one's number */
+    uint32_t last;                       /* the last layer's number, if several */
 };
 
 struct mt_module_tree {

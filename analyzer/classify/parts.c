@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BITS 48 /* elements: more mean damage */
+#define MOST_BITS 48 /* elements; larger numbers mean damage */
 
 void mt_parts_clear(struct mt_parts *parts)
 {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_FRAMES 64u /* the innermost ones of a stack are asked */
-#define LEAST_TIMES 2u  /* what works once is no optimizer */
-#define MOST_TIMES 8u   /* what worked as often is one */
+#define MOST_FRAMES 64u /* number of innermost frames that are examined */
+#define LEAST_TIMES 2u  /* fewer uses are not an optimizer */
+#define MOST_TIMES 8u   /* this many uses are one */
 
 void mt_steppers_clear(struct mt_steppers *steppers)
 {
@@ -20,8 +20,8 @@ void mt_steppers_clear(struct mt_steppers *steppers)
     *steppers = (struct mt_steppers){0};
 }
 
-/* Return the length of the name of the class, or of the function around, that a function belongs
- * to: Adam.step to Adam, make.<locals>.step to make. 0: it stands alone. */
+/* Return the length of the name of a function's class or enclosing function: Adam of Adam.step,
+ * make of make.<locals>.step. 0: none. */
 static size_t owner_length(const char *function)
 {
     static const char locals[] = ".<locals>";
@@ -43,7 +43,7 @@ static struct mt_own_code read_code(const struct mt_frame *frame)
                                                   !strcmp(frame->function + length, ".__init__")};
 }
 
-/* Return what is known of a frame's code; NULL: no memory. */
+/* Return the record of a frame's code; NULL: no memory. */
 static const struct mt_own_code *code_of(struct mt_steppers *steppers,
                                          const struct mt_definitions *definitions, uint32_t stack)
 {
@@ -55,7 +55,7 @@ static const struct mt_own_code *code_of(struct mt_steppers *steppers,
     return place ? &steppers->code[place - 1] : NULL;
 }
 
-/* Note that it works. Return whether more is to be learned of it. */
+/* Note that the code runs. Return whether further runs are of interest. */
 static bool note_one(struct mt_steppers *steppers, struct mt_stepper *stepper,
                      const struct mt_when *now, bool is_after)
 {
@@ -63,7 +63,7 @@ static bool note_one(struct mt_steppers *steppers, struct mt_stepper *stepper,
     if (stepper->is_other || (is_after && is_same && stepper->calls == now->calls))
         return !stepper->is_other && stepper->times < MOST_TIMES;
     steppers->changes++;
-    if (!is_after || is_same) /* a forward in between, and no backward: evaluation */
+    if (!is_after || is_same) /* a forward without a backward in between: evaluation */
         stepper->is_other = true;
     else
         stepper->times++;
@@ -72,7 +72,7 @@ static bool note_one(struct mt_steppers *steppers, struct mt_stepper *stepper,
     return !stepper->is_other && stepper->times < MOST_TIMES;
 }
 
-/* Return whether the function around the code is one of its callers: it has not given it back. */
+/* Return whether the enclosing function is a caller, that is, has not returned the code. */
 static bool is_within(const struct mt_own_code *codes, size_t n, uint64_t owner)
 {
     for (size_t i = 0; i < n; i++)
@@ -107,7 +107,7 @@ int mt_steppers_note(struct mt_steppers *steppers, const struct mt_definitions *
         if (!code)
             return -ENOMEM;
         codes[n++] = *code;
-        first = code->is_constructor ? n : first; /* what it calls only makes */
+        first = code->is_constructor ? n : first; /* what it calls only constructs */
     }
     for (size_t i = first; i < n; i++) {
         if (!codes[i].owner || is_within(codes + i + 1, n - i - 1, codes[i].owner))

@@ -14,9 +14,9 @@
 #include <stdio.h>
 
 #define TEXT_LIMIT (1u << 20)
-#define MEMO_MOST (UINT64_C(16) << 20) /* bytes; rules beyond are matched each time */
+#define MEMO_MOST (UINT64_C(16) << 20) /* bytes; rules beyond this are matched each time */
 
-enum { UNKNOWN, FAILS, MEETS }; /* of a stack and a rule */
+enum { UNKNOWN, FAILS, MEETS }; /* bits per stack and rule */
 
 enum condition_kind {
     IS_FILE,
@@ -201,7 +201,7 @@ static int parse_condition(struct parser *parser, struct condition *condition)
                  mt_unknown_text(why, "condition", begin, size, CONDITION_CHOICES));
 }
 
-/* Read what comes after "category": a name for one of the user's own. */
+/* Parse the name after "category", which defines a custom category. */
 static int name_category(struct parser *parser)
 {
     const char *begin;
@@ -359,7 +359,7 @@ static int frame_meets(const struct user_rule *rule, const struct mt_frame *fram
     return 1;
 }
 
-/* Return what is known of a stack and a rule, to be changed; NULL: there is no room for it. */
+/* Return the cached result of a stack and a rule, writable; NULL: no room. */
 static unsigned char *known(const struct mt_user_rules *rules, size_t index,
                             const struct mt_rule_context *context, uint32_t stack)
 {
@@ -375,8 +375,8 @@ static unsigned char *known(const struct mt_user_rules *rules, size_t index,
                                             : NULL;
 }
 
-/* Look at each stack of a trace once for a rule: up to one that is known, which then goes for all
- * below it. */
+/* Match each stack of a trace once for a rule: walk up to a known stack, whose result holds for all
+ * below. */
 static bool stack_meets(const struct mt_user_rules *rules, size_t index,
                         const struct mt_rule_context *context, uint32_t stack)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules that users write (memtap-rules(5)); they come before memtap's own.
+ * Rules written by users (memtap-rules(5)), which come before memtap's own.
  */
 #ifndef MT_USER_RULES_H
 #define MT_USER_RULES_H
@@ -14,7 +14,7 @@ struct mt_rule;
 struct mt_rule_context;
 struct mt_user_rules;
 
-/* What each rule's conditions on frames gave, by stack, of one trace. Of zeros: nothing yet. */
+/* A trace's results of each rule's frame conditions, by stack. Zeroed at first. */
 struct mt_rule_memo {
     struct mt_by_id *by_rule; /* bytes */
     size_t n;
@@ -26,8 +26,8 @@ struct mt_rules_error {
     char text[200];        /* the error and its remedy */
 };
 
-/* Read a rules file, and the list of the user's categories in it. 0, or a negative errno with
- * *error filled. */
+/* Read a rules file and the custom categories in it. Return 0, or a negative errno with *error
+ * filled. */
 int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_rules_error *error);
 
 /* Parse a text with its number of bytes. */
@@ -35,7 +35,7 @@ int mt_user_rules_parse(struct mt_user_rules **out, const char *text, size_t siz
                         struct mt_rules_error *error);
 void mt_user_rules_destroy(struct mt_user_rules *rules);
 
-/* Count the rules; NULL: there are none. */
+/* Return the number of rules; 0 for NULL. */
 size_t mt_user_rules_count(const struct mt_user_rules *rules);
 const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t index);
 int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,

@@ -9,11 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define LEVEL 19 /* zstd's: it is written once */
+#define LEVEL 19 /* zstd's level, high since a copy is written once */
 
 struct work {
     const struct mt_keep_plan *plan;
-    struct mt_encoder *definitions, *events; /* definitions come before their use */
+    struct mt_encoder *definitions, *events; /* definitions precede their use */
     uint64_t number;                         /* of the last event */
     struct mt_redaction redaction;
     FILE *out;
@@ -26,7 +26,7 @@ static int end_events(struct work *work)
     return rc ? rc : mt_write_block(work->out, work->events);
 }
 
-/* Make it an empty free: PyTorch's keeps the totals after it; or CUDA's. */
+/* Turn the event into an empty free, PyTorch's (with the totals after it) or CUDA's. */
 static void empty(struct mt_event *event)
 {
     switch (event->kind) {
@@ -99,7 +99,7 @@ static int write_begin(struct work *work)
     snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);
     if (!rc && work->plan->is_whole_but_end)
         rc = write_info(work, text);
-    if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* the copy itself does not show it */
+    if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* not visible in the copy itself */
         rc = write_info(work, MT_ENDED_INFO "running");
     for (size_t i = 0; !rc && i < work->plan->summaries.n; i++)
         rc = write_summary(work, &work->plan->summaries.part[i]);

@@ -20,13 +20,13 @@
 struct mt_keep_plan {
     struct mt_kept kept;
     uint64_t events, bytes; /* of the whole trace */
-    bool is_compact;        /* it is compact already: no plan */
+    bool is_compact;        /* already compact: no plan */
     bool is_complete;       /* the recording was closed: end */
-    bool is_whole_but_end;  /* it was not, yet nothing else is missing */
+    bool is_whole_but_end;  /* not closed, but nothing else is missing */
     enum mt_trace_state state;
     struct mt_ended ended;
     struct mt_end end;
-    struct mt_summaries summaries; /* figures that need all events */
+    struct mt_summaries summaries; /* figures that are computed from all events */
 };
 
 /* Read a trace twice. Return 0, or a negative errno, with *error filled if the trace cannot be read
@@ -34,8 +34,8 @@ struct mt_keep_plan {
 int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_trace_error *error);
 void mt_keep_plan_clear(struct mt_keep_plan *plan);
 
-/* Write the events that the plan keeps of the trace at path to out. 0; or a negative errno: with
- * *error filled if the trace cannot be read, else a write error. */
+/* Write the events of the trace at path that the plan keeps to out. Return 0 or a negative errno,
+ * with *error filled if the trace cannot be read; otherwise it is a write error. */
 int mt_compact(const char *path, const struct mt_keep_plan *plan, FILE *out,
                struct mt_trace_error *error);
 

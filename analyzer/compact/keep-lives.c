@@ -27,7 +27,7 @@ void mt_keep_life_touch(struct mt_keep_lives *lives, uint32_t index, uint64_t nu
     life->last_touch = touch;
 }
 
-/* Return whether the label on a block is news, and note it. */
+/* Return whether a block's label is new, and note it. */
 static bool is_news(struct mt_keep_life *life, const struct mt_block *block)
 {
     if (life->known.number == block->number && life->known.evidence == block->evidence &&
@@ -76,7 +76,7 @@ int mt_keep_life_begin(struct mt_keep_lives *lives, struct mt_address_map *by_ad
                        uint64_t address, uint64_t number, size_t moments, bool is_wanted)
 {
     uint32_t before = mt_address_map_take(by_address, address);
-    if (before) /* its free is missing: this event must end it */
+    if (before) /* its free is missing, so this event ends it */
         is_wanted |= mt_keep_life_end(lives, before, moments);
     uint32_t index = MT_TAKE_PLACE(lives->life, lives->capacity, lives->n, lives->first_free, next);
     if (!index || mt_address_map_put(by_address, address, index))

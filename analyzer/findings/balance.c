@@ -16,7 +16,7 @@ struct parts {
     size_t n, capacity;
 };
 
-/* Name the library that requested the memory; without one the user's Python line, or else the call.
+/* Name the library that requested the memory; without one, the user's Python line or else the call.
  */
 static void name_of(char *out, size_t size, const struct mt_definitions *d,
                     const struct mt_block *block)
@@ -38,7 +38,7 @@ static int holds_blocks(const struct mt_block *block, const struct mt_verdict *v
     return low < n && verdicts[low].block->address - block->address < block->size;
 }
 
-/* Recognize a segment without blocks. *lacks: bytes of segments that the trace does not show; what
+/* Recognize a segment without blocks. *lacks: bytes of segments missing from the trace; memory that
  * may be one of them counts as one. */
 static bool is_segment(const struct mt_replay *replay, const struct mt_block *block,
                        uint64_t *lacks)
@@ -108,7 +108,7 @@ static int find_parts(struct parts *parts, struct parts *empty_parts,
     return 0;
 }
 
-/* Copy the largest parts, the largest first. Return their number. */
+/* Copy the largest parts in order of size. Return their number. */
 static size_t take_parts(struct mt_balance_part *out, struct parts *parts)
 {
     if (parts->n)
@@ -125,7 +125,7 @@ static uint64_t less(uint64_t from, uint64_t bytes)
     return from > bytes ? from - bytes : 0;
 }
 
-/* Find the rest. The sample is from a little after the moment, or before it. CUDA's allocations and
+/* Find the rest. The sample is from shortly before or after the moment; CUDA's allocations and
  * frees in between are known exactly. */
 static void find_rest(struct mt_balance *balance, const struct mt_sample *sample,
                       const struct mt_sample *first, uint64_t cuda_bytes)

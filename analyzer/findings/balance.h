@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The use of a device's memory besides PyTorch's blocks: the device's own figure of used memory
- * (device_memory), part by part.
+ * A breakdown of a device's used memory (device_memory), besides PyTorch's blocks.
  */
 #ifndef MT_BALANCE_H
 #define MT_BALANCE_H
@@ -13,32 +12,32 @@
 #define MT_BALANCE_PARTS 6u
 
 struct mt_balance {
-    int known;     /* there is a sample; else only pytorch, cuda and the parts are known */
+    int known;     /* there is a sample; otherwise only pytorch, cuda and the parts are known */
     int knows_own; /* NVML gave this process's memory; else runtime includes other processes */
     uint64_t sample_time_ns;
-    uint64_t total, used; /* the device's; used: at the moment */
-    uint64_t sampled;     /* used at the sample, as the device said */
+    uint64_t total, used; /* the device's size; used: at the moment */
+    uint64_t sampled;     /* used at the sample, as reported by the device */
     uint64_t pytorch;     /* reserved by PyTorch's allocator */
-    uint64_t cuda;        /* other memory of this process from CUDA calls; in parts: */
+    uint64_t cuda;        /* other memory from this process's CUDA calls, by parts: */
     struct mt_balance_part {
         char name[96]; /* a library, a Python line, or the call */
         uint64_t bytes, blocks;
     } part[MT_BALANCE_PARTS]; /* the largest first */
     size_t n_parts;
-    /* PyTorch's segments without a block, by the MemPool, or else the range or the line of the
-     * request: a graph's, which serves nothing else, or PyTorch's. */
+    /* PyTorch's segments without a block, by MemPool, or else by the range or line of the request.
+     */
     struct mt_balance_part empty[MT_BALANCE_PARTS];
     size_t n_empty;
-    uint64_t runtime; /* this process's, not requested by calls: context, CUDA modules */
+    uint64_t runtime; /* this process's other memory: context, CUDA modules */
     uint64_t first;   /* part of it that the first sample had */
-    struct mt_cuda_object_counts objects, since; /* at the sample; made since the first sample */
-    struct mt_imported imported; /* counted in its maker's process: in no other part */
+    struct mt_cuda_object_counts objects, since; /* at the sample; created since the first sample */
+    struct mt_imported imported; /* counted in the allocating process, in no other part */
     uint64_t others;             /* other processes */
     uint64_t unexplained;        /* of no process that NVML lists */
 };
 
-/* Find the balance of the slot's device at the moment. at: the totals of its level; verdicts: on
- * PyTorch's blocks by address, none on a device of CUDA's level. 0 or -ENOMEM. */
+/* Compute the balance of the slot's device at the moment. at: the totals of its level; verdicts: of
+ * PyTorch's blocks by address, none on a device of CUDA's level. Return 0 or -ENOMEM. */
 int mt_balance_find(struct mt_balance *balance, const struct mt_replay *replay, unsigned slot,
                     const struct mt_totals *at, const struct mt_verdict *verdicts, size_t n);
 

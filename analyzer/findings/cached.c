@@ -59,7 +59,7 @@ struct collecting {
     const struct mt_replay *replay;
 };
 
-/* Return the pool of a segment. NULL: no memory. */
+/* Return a segment's pool; NULL: no memory. */
 static struct mt_cached_pool *pool_of(struct collecting *c, const struct mt_segment *segment)
 {
     struct mt_cached *cached = c->cached;
@@ -78,7 +78,7 @@ static struct mt_cached_pool *pool_of(struct collecting *c, const struct mt_segm
                                                                 : &cached->pool[cached->n - 1];
 }
 
-/* Add a segment. Return its pool's place; -1: no memory. */
+/* Add a segment. Return its pool's index; -1: no memory. */
 static long add(struct collecting *c, const struct mt_segment *segment)
 {
     struct mt_cached_pool *pool = pool_of(c, segment);
@@ -100,8 +100,8 @@ static const struct mt_segment *segment_at(const struct mt_segments *segments, s
     return i < segments->n ? &segments->segment[i] : &segments->empty[i - segments->n];
 }
 
-/* Add all segments, and find the line that requested most of each pool. of: each one's pool. 0 or
- * -ENOMEM. */
+/* Add all segments, and find the line that requested most of each pool. of: each segment's pool.
+ * Return 0 or -ENOMEM. */
 static int add_all(struct collecting *c, const struct mt_segments *segments, long *of)
 {
     size_t n = segments->n + segments->n_empty;

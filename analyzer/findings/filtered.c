@@ -121,7 +121,7 @@ static int compare_blocks(const void *left, const void *right, void *data)
 struct mt_verdict *mt_filtered_rows(const struct mt_device *device, const struct mt_filter *filter,
                                     const struct mt_definitions *definitions, size_t *n)
 {
-    /* The first rows by address would be arbitrary: take the largest. */
+    /* Show the largest, since the first rows by address would be arbitrary. */
     enum mt_sort by = filter->sort == MT_SORT_USUAL && filter->top ? MT_SORT_BYTES : filter->sort;
     struct order order = {by, definitions};
     struct mt_verdict *rows = calloc(device->n_shown + 1, sizeof *rows);

@@ -7,12 +7,12 @@
 
 enum { CUBLAS, CUDNN, CUSOLVER, LIBRARIES };
 
-/* streams: bytes of the card for the streams of a handle, of which CUDA does not give the size, as
- * measured on an H100. */
+/* streams: bytes used by a handle's streams, whose size CUDA does not report, as measured on an
+ * H100. */
 static const struct {
     const char *file;
     uint64_t streams;
-    bool is_called_back; /* where forward calls it, backward does, too */
+    bool is_called_back; /* if forward uses it, backward does too */
 } table[LIBRARIES] = {
     [CUBLAS] = {"libcublas", 0, true},
     [CUDNN] = {"libcudnn", UINT64_C(10) << 20, true},
@@ -27,7 +27,7 @@ static unsigned find_library(const char *file)
     return i;
 }
 
-/* Return the handle's place; where there is none yet, the next free one. */
+/* Return the handle's slot, or the next free one. */
 static size_t find_handle(const struct mt_handles *handles, uint32_t thread, unsigned library)
 {
     for (size_t i = 0; i < handles->n; i++)

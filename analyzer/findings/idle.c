@@ -13,7 +13,7 @@ const char *mt_idle_name(enum mt_idle_kind kind)
     return names[kind];
 }
 
-/* Return whether the trace has every copy of the program. */
+/* Return whether the trace has all of the program's copies. */
 static bool is_known(const struct mt_replay *replay, const char *unseen)
 {
     const struct mt_survey *survey = &replay->survey;

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MOST_ALIKE ((uint64_t)1 << 32) /* a file may name any number */
+#define MOST_ALIKE ((uint64_t)1 << 32) /* a file may contain any number */
 
 struct peak {
     uint64_t bytes; /* first: mt_by_value compares it */
-    uint64_t ranks; /* that have it */
+    uint64_t ranks; /* number of ranks with it */
 };
 
 static uint64_t bytes_of(const struct mt_job_rank *rank, int category)
@@ -17,7 +17,7 @@ static uint64_t bytes_of(const struct mt_job_rank *rank, int category)
     return category < 0 ? rank->allocated : rank->category[category];
 }
 
-/* Return how often a rank counts: one that stands for others counts as often. */
+/* Return a rank's weight: the number of ranks that it stands for. */
 static uint64_t count_of(const struct mt_job_rank *rank)
 {
     uint64_t ranks = rank->stands_for > 0 ? (uint64_t)rank->stands_for : 1;
@@ -31,7 +31,7 @@ static uint64_t bytes_at(const struct peak *sorted, uint64_t place)
     return sorted->bytes;
 }
 
-/* Return the median of n > 0 peaks, as mt_median, each as often as it has ranks. */
+/* Return the weighted median of n > 0 peaks, as mt_median does. */
 static uint64_t median(struct peak *peaks, size_t n)
 {
     uint64_t ranks = 0;

@@ -76,7 +76,7 @@ static int judge(const struct mt_replay *replay, struct mt_block *blocks, size_t
     struct mt_verdict *verdicts = calloc(n + 1, sizeof *verdicts);
     if (!verdicts)
         return -ENOMEM;
-    qsort(blocks, n, sizeof *blocks, by_address); /* as everywhere: rules may read neighbours */
+    qsort(blocks, n, sizeof *blocks, by_address); /* in order, since rules may read neighbours */
     for (size_t i = 0; i < n; i++)
         verdicts[i].block = &blocks[i];
     int rc = mt_classify_all(&context, verdicts, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live blocks on a device now, in a replay that goes on (follow.h): by category and by call
- * site, as in a report if the trace ended here. The replay stays as it is.
+ * The live blocks on a device in a running replay (follow.h), by category and call site, as a
+ * report would show them if the trace ended here. The replay is not changed.
  */
 #ifndef MT_LOOK_H
 #define MT_LOOK_H
@@ -23,17 +23,17 @@ struct mt_look {
 /* Return whether memory was ever allocated on the slot's device. */
 bool mt_look_is_used(const struct mt_replay *replay, unsigned slot);
 
-/* Look at the slot's device. Return 0 or -ENOMEM. Call mt_look_clear in any case. */
+/* Inspect the slot's device. Return 0 or -ENOMEM. Call mt_look_clear in any case. */
 int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
 
-/* Give the live blocks on the slot's device, judged as if the trace ended here, to a function that
- * returns 0 or a negative errno. Return that, or -ENOMEM. */
+/* Pass the live blocks on the slot's device, classified as if the trace ended here, to a function
+ * that returns 0 or a negative errno. Return its result, or -ENOMEM. */
 typedef int mt_look_taker(void *data, const struct mt_naming *naming,
                           const struct mt_verdict *verdicts, size_t n);
 int mt_look_judge(const struct mt_replay *replay, unsigned slot, mt_look_taker *take, void *data);
 
-/* Take the same at the slot's peak so far, if the replay's moment is the peak: `now` is then the
- * peak, too. */
+/* Inspect the slot's device at its peak so far, if the replay's moment is the peak; `now` is then
+ * the peak. */
 int mt_look_take_peak(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
 void mt_look_clear(struct mt_look *look);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lines that keep memory from returning to CUDA: their blocks are in segments that are mostly
- * free.
+ * The lines that keep memory from returning to CUDA, because their blocks are in mostly free
+ * segments.
  */
 #ifndef MT_PINS_H
 #define MT_PINS_H
@@ -23,8 +23,8 @@ struct mt_pins {
     size_t n;
 };
 
-/* Find what pins segments. verdicts: the same as for the segments. pools: bits of enum mt_pool. 0
- * or -ENOMEM. */
+/* Find what pins segments. verdicts: the same as for the segments. pools: bits of enum mt_pool.
+ * Return 0 or -ENOMEM. */
 int mt_pins_find(struct mt_pins *pins, const struct mt_segments *segments, unsigned pools,
                  const struct mt_verdict *verdicts, const struct mt_definitions *definitions);
 

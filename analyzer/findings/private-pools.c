@@ -40,7 +40,7 @@ bool mt_is_private_segment(const struct mt_replay *replay, const struct mt_block
 static uint64_t used_of(const struct mt_block *memory, const struct mt_verdict *verdicts, size_t n)
 {
     uint64_t end = memory->address + memory->size, used = 0;
-    /* Find the first block that ends in it or after it. */
+    /* Find the first block that ends within the memory or after it. */
     size_t low =
         MT_LEADING(i, n, verdicts[i].block->address + verdicts[i].block->size <= memory->address);
     for (; low < n && verdicts[low].block->address < end; low++) {
@@ -88,7 +88,8 @@ static int add(struct found *found, const struct mt_replay *replay, const struct
     return 0;
 }
 
-/* Return whether memory has the address: an expandable segment's has those of its mappings. */
+/* Return whether memory contains the address; an expandable segment contains those of its mappings.
+ */
 static bool has_address(const struct mt_block *memory)
 {
     return memory->api != MT_API_CU_MEM_CREATE && mt_cuda_api_space(memory->api) != MT_SPACE_TEAM;

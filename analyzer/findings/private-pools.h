@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Segments that PyTorch's allocator keeps for one use: a CUDA graph, a torch.cuda.MemPool. Free
- * memory in them serves nothing else.
+ * Segments that PyTorch's allocator keeps for a single use: a CUDA graph, a torch.cuda.MemPool.
+ * Their free memory serves nothing else.
  */
 #ifndef MT_PRIVATE_POOLS_H
 #define MT_PRIVATE_POOLS_H
@@ -16,7 +16,7 @@ struct mt_private_pools {
         uint64_t reserved, used; /* bytes */
     } pool[MT_PRIVATE_POOLS];    /* the largest reserved first */
     size_t n;
-    uint64_t free; /* in all of them, also pools without room here */
+    uint64_t free; /* in all pools, including those without room here */
 };
 
 /* Find the private pools of the slot's device at the moment; verdicts: on its blocks by address. 0
@@ -24,7 +24,7 @@ struct mt_private_pools {
 int mt_private_pools_find(struct mt_private_pools *pools, const struct mt_replay *replay,
                           unsigned slot, const struct mt_verdict *verdicts, size_t n);
 
-/* Return whether a segment is of a private pool, by the names that the recording gives. */
+/* Return whether a segment belongs to a private pool, by the names in the recording. */
 bool mt_is_private_segment(const struct mt_replay *replay, const struct mt_block *segment);
 
 /* Name the private pool of a segment. Graphs that share one have one name: "graphs in pool (0, 1)".

@@ -29,7 +29,7 @@ void mt_serving_budget_find(struct mt_serving_budget *budget, const struct mt_re
     uint64_t before_loading = 0, loaded = 0, after_profile = 0;
     memset(budget, 0, sizeof *budget);
     if (replay->survey.short_lived)
-        return; /* of a light recording: what passed is not in the spans */
+        return; /* in a light recording, spans lack short-lived blocks */
     for (size_t i = 0; i < spans->n; i++) {
         const struct mt_span *span = &spans->span[i];
         enum mt_serving what = (enum mt_serving)span->serving;

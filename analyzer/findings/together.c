@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the processes of one card had at one time: their traces are replayed side by side, by their
- * clocks, each a few thousand events ahead.
+ * The peak of all processes on a card at the same time: their traces are replayed side by side, by
+ * their clocks, each a few thousand events ahead.
  */
 #include "analyzer/replay/follow.h"
 #include "analyzer/support/grow.h"
@@ -24,7 +24,7 @@ struct process {
     struct mt_watcher watcher;
     struct level *ahead;
     size_t n, capacity, next;
-    uint64_t last, now; /* bytes: at the last event that was read; at the common time */
+    uint64_t last, now; /* bytes at the last event read, and at the common time */
 };
 
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
@@ -48,7 +48,7 @@ static int open_trace(struct process *process)
     return mt_follow_open(&process->follow, process->rank->path, &process->question, &error);
 }
 
-/* Read on until the next level is known; at its end a process has nothing more. */
+/* Read on until the next level is known. A process that has ended has none. */
 static int read_on(struct process *process)
 {
     struct mt_trace_error error;
@@ -67,7 +67,7 @@ static int read_on(struct process *process)
     return 0;
 }
 
-/* Find the process with the earliest next level; *first is NULL where all have ended. */
+/* Find the process with the earliest next level; *first is NULL if all have ended. */
 static int find_first(struct process *processes, size_t n, struct process **first)
 {
     *first = NULL;

@@ -20,7 +20,7 @@ void mt_cuda_clear(struct mt_cuda_level *level)
     memset(level, 0, sizeof *level);
 }
 
-/* Return whether a call takes device memory that is counted nowhere else. */
+/* Return whether a call allocates device memory that is counted nowhere else. */
 static bool is_counted(uint64_t api)
 {
     switch (mt_cuda_api_space(api)) {
@@ -82,7 +82,7 @@ static struct mt_physical_use *use_of(const struct mt_cuda_level *level,
     return mt_physical_use(&level->physical, mt_heap_index(&level->heap, memory));
 }
 
-/* Return a piece's memory if nothing else keeps it. */
+/* Return a piece's memory if nothing else holds it. */
 static struct mt_block *last_of(const struct mt_cuda_level *level, const struct mt_block *piece)
 {
     struct mt_block *memory = mt_heap_at(&level->heap, handle_of_piece(level, piece));
@@ -108,7 +108,7 @@ static int end_piece(struct mt_cuda_level *level, struct mt_block *piece,
     return rc;
 }
 
-/* Return a handle: memory that is bound to a multicast object by address is found by its mapping.
+/* Return a handle. Memory that is bound to a multicast object by address is found by its mapping.
  */
 static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_event *map)
 {
@@ -175,7 +175,7 @@ static int remember(struct mt_cuda_level *level, const struct mt_block *block)
     return 0;
 }
 
-/* Handle a free of nothing. The call fails, and its failure must not bring anything back. */
+/* Handle a free of unknown memory. The call fails, and its failure must not revive anything. */
 static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
 {
     uint32_t place = mt_address_map_get(&level->freed, address);
@@ -202,14 +202,14 @@ static int end_freed(struct mt_cuda_level *level, struct mt_block *block,
     return end(level, block, change);
 }
 
-/* Return the memory of a handle that was made here; NULL: imported, or gone. */
+/* Return the memory of a handle created here; NULL: imported or released. */
 static struct mt_block *memory_of(const struct mt_cuda_level *level, uint64_t handle)
 {
     struct mt_block *memory = mt_heap_at(&level->heap, handle);
     return memory && memory->api == MT_API_CU_MEM_CREATE ? memory : NULL;
 }
 
-/* Count one more handle to memory: it needs one more release. */
+/* Add a reference to memory: it needs one more release. */
 static void on_retain(struct mt_cuda_level *level, uint64_t handle)
 {
     const struct mt_block *memory = memory_of(level, handle);
@@ -217,7 +217,7 @@ static void on_retain(struct mt_cuda_level *level, uint64_t handle)
         use_of(level, memory)->handles++;
 }
 
-/* Release a handle. Older traces lack the calls that retain one: there may be one release more. */
+/* Release a handle. Older traces lack retain calls, so there may be one release too many. */
 static int on_release(struct mt_cuda_level *level, uint64_t handle,
                       const struct mt_cuda_change *change)
 {
@@ -245,8 +245,8 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event,
     return end_freed(level, block, change);
 }
 
-/* Undo a free that failed: the memory that was last freed there is live after all, unless something
- * else is there now. */
+/* Undo a failed free: the memory last freed there is still live, unless something else is there
+ * now. */
 static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event,
                           struct mt_cuda_change *change)
 {
@@ -264,8 +264,8 @@ static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *ev
     return 0;
 }
 
-/* Return whether the handle was made by this process: an import is then one more handle of its own
- * memory. */
+/* Return whether the handle was created by this process, so that an import is another handle to its
+ * own memory. */
 static bool is_own(const struct mt_cuda_level *level, const struct mt_event *event)
 {
     return mt_heap_at(&level->heap, event->address) != NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The level below the frameworks: CUDA's live device memory; and the mappings of memory without an
- * address of its own (cuMemCreate).
+ * The level below the frameworks: CUDA's live device memory, and mappings of memory without an
+ * address (cuMemCreate).
  */
 #ifndef MT_CUDA_LEVEL_H
 #define MT_CUDA_LEVEL_H
@@ -14,8 +14,7 @@
 #include <stdbool.h>
 
 /*
- * Times when copies and sets touched CUDA's allocations, by the numbers of their records in the
- * heap.
+ * Times when copies and memsets touched CUDA's allocations, by their records' numbers in the heap.
  */
 
 struct mt_touch {
@@ -25,30 +24,30 @@ struct mt_touch {
 
 struct mt_touches {
     struct mt_touch *touch;
-    size_t n; /* room, zeros at first */
+    size_t n; /* capacity, zeroed at first */
 };
 
 /* Clear touches; those of zeros are empty. */
 void mt_touches_clear(struct mt_touches *touches);
 
-/* Note that a copy or a set touches the blocks that its addresses point into. 0 or -ENOMEM. */
+/* Note that a copy or a memset touches the blocks at its addresses. Return 0 or -ENOMEM. */
 int mt_touches_event(struct mt_touches *touches, struct mt_heap *heap,
                      const struct mt_event *event);
 
-/* Forget a record's touches: it is another block's from now on. */
+/* Forget a record's touches, since the record is reused. */
 void mt_touches_forget(struct mt_touches *touches, uint32_t index);
 
 struct mt_touch mt_touches_of(const struct mt_touches *touches, uint32_t index);
 
 /*
- * Memory without an address of its own (cuMemCreate). It lives until it is mapped nowhere and its
- * handles are released; many programs release them right after mapping. Kept by the numbers of the
- * records in the heaps of handles and of mapped pieces.
+ * Memory without an address (cuMemCreate). It lives until it is unmapped everywhere and its handles
+ * are released; many programs release them right after mapping. Indexed by the records' numbers in
+ * the heaps of handles and mapped pieces.
  */
 
 struct mt_physical_use {
     uint32_t maps;
-    uint32_t handles; /* to be released: a handle may be retained, or imported, more than once */
+    uint32_t handles; /* references: a handle may be retained or imported more than once */
 };
 
 struct mt_physical {
@@ -57,7 +56,7 @@ struct mt_physical {
     size_t n_uses, n_handles;    /* room */
 };
 
-/* Clear it; one of zeros is empty. */
+/* Clear it. A zeroed struct is empty. */
 void mt_physical_clear(struct mt_physical *physical);
 
 /* Note the record of new memory; or of a piece of the memory with this handle. 0 or -ENOMEM. */
@@ -68,7 +67,7 @@ int mt_physical_mapped(struct mt_physical *physical, uint32_t memory, uint64_t h
 /* Return the handle of a piece. */
 uint64_t mt_physical_handle(const struct mt_physical *physical, uint32_t piece);
 
-/* Return the use of memory that was made here. */
+/* Return the use of memory allocated here. */
 struct mt_physical_use *mt_physical_use(const struct mt_physical *physical, uint32_t memory);
 
 #define MT_CUDA_RECENT 16u
@@ -76,7 +75,7 @@ struct mt_physical_use *mt_physical_use(const struct mt_physical *physical, uint
 struct mt_cuda_level {
     struct mt_heap heap;
     struct mt_heap mapped;   /* not counted again: its bytes are in heap, by handle */
-    struct mt_heap imported; /* counted in its maker's process: imported.c */
+    struct mt_heap imported; /* counted in the allocating process; see imported.c */
     struct mt_physical physical;
     struct mt_touches touches;
     /* Frees that may have failed: a free is recorded before the call. */
@@ -84,10 +83,10 @@ struct mt_cuda_level {
     unsigned next_recent;
     uint64_t replaced; /* allocations at a live address */
     uint64_t unknown;  /* frees of unknown memory */
-    /* Allocations that were freed twice; allocations that another thread freed than the one that
-     * made them. */
+    /* Allocations that were freed twice; allocations that were freed by a thread that did not
+     * allocate them. */
     struct mt_sums twice, by_others;
-    /* The last free at each address without memory now: its place in gone, plus 1. */
+    /* The last free at each address without memory now: index in gone + 1. */
     struct mt_address_map freed;
     struct mt_gone {
         uint64_t bytes;
@@ -96,18 +95,18 @@ struct mt_cuda_level {
     size_t n_gone, gone_capacity;
 };
 
-/* Clear a level; one of zeros is empty. */
+/* Clear a level. A zeroed level is empty. */
 void mt_cuda_clear(struct mt_cuda_level *level);
 
 /* Return the bytes of the first piece that an unmap covers; 0: none, or only a part. */
 uint64_t mt_cuda_piece(const struct mt_cuda_level *level, const struct mt_event *unmap);
 
-/* An event's effect on allocations. ends: called for an allocation that ends, while it is still
- * there: the one at the event's address, or the one before it; 0 or -ENOMEM. NULL: no call. */
+/* An event's effect on allocations. ends: called before an allocation ends, the one at the event's
+ * address or the one before it; returns 0 or -ENOMEM. May be NULL. */
 struct mt_cuda_change {
     int (*ends)(void *data, struct mt_block *block);
     void *data;
-    struct mt_block *made; /* or alive again, since its free failed; NULL: none */
+    struct mt_block *made; /* or live again, since its free failed; NULL: none */
 };
 
 /* Handle a CUDA event and report its effect; other kinds have none. 0 or -ENOMEM. */
@@ -115,17 +114,17 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event,
                   struct mt_cuda_change *change);
 
 /*
- * Memory of other processes (cudaIpcOpenMemHandle, imported handles) or of other interfaces
- * (external memory) that this process has addresses of. It is counted in its maker's process. The
- * size of other processes' memory is unknown.
+ * Memory of other processes (cudaIpcOpenMemHandle, imported handles) or of other APIs (external
+ * memory) that is mapped in this process. It is counted in the process that allocated it. The size
+ * of other processes' memory is unknown.
  */
 
 struct mt_imported {
-    uint64_t bytes, blocks, unsized; /* unsized: blocks whose size only their owner knows */
+    uint64_t bytes, blocks, unsized; /* unsized: blocks whose size is known only to their owner */
 };
 
-/* Handle an event in a heap of imported memory. Return 1; 0: the event is not about imported
- * memory; -ENOMEM. Any call may free it. */
+/* Handle an event in a heap of imported memory. Return 1, 0 if the event is not about imported
+ * memory, or -ENOMEM. Imported memory may be freed by any call. */
 int mt_imported_event(struct mt_heap *heap, const struct mt_event *event);
 
 /* Return the imported memory at the slot's remembered moment. */

@@ -33,8 +33,8 @@ static void end(struct mt_cuda_objects *objects, uint64_t handle)
     objects->first_free = place;
 }
 
-/* Ignore a known handle: a context that is retained again, or a library that the runtime's call and
- * the driver's inside it both load. */
+/* Ignore a known handle: a context that is retained again, or a library that is loaded by a runtime
+ * call and by the driver call within. */
 static int on_made(struct mt_cuda_objects *objects, const struct mt_event *event,
                    enum mt_space space)
 {
@@ -65,7 +65,7 @@ static void on_reset(struct mt_cuda_objects *objects, unsigned slot)
     }
 }
 
-/* Note that a context is gone. Each holder releases a primary one once; it stays meanwhile. */
+/* Note that a context was released. A primary context stays until each holder has released it. */
 static void on_gone(struct mt_cuda_objects *objects, const struct mt_event *event)
 {
     switch (event->CUDA_OBJECT.api) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live contexts, CUDA modules and streams: they use device memory and are not allocations. CUDA
- * gives the size of none; for a module the length of its image is known.
+ * Live contexts, CUDA modules and streams, which use device memory without being allocations. CUDA
+ * does not report their size; for a module the length of its image is known.
  */
 #ifndef MT_OBJECTS_H
 #define MT_OBJECTS_H
@@ -27,7 +27,7 @@ struct mt_cuda_objects {
     struct mt_cuda_object_counts now[MT_DEVICES];
 };
 
-/* Clear objects; zeros are empty. */
+/* Clear the objects. A zeroed struct is empty. */
 void mt_cuda_objects_clear(struct mt_cuda_objects *objects);
 
 /* Handle a CUDA_OBJECT or CUDA_OBJECT_GONE. 0 or -ENOMEM. */

@@ -2,13 +2,13 @@
 #include "equal-sets.h"
 #include "trace-format/dtypes.h"
 
-/* A set has almost nothing else, and a block for most of the parameters: a few blocks may have
- * parameters' sizes by chance. */
+/* A set has hardly other blocks, and one for most parameters: a few blocks may have parameters'
+ * sizes by chance. */
 #define LEAST_PART_MATCHED 0.9
 #define LEAST_PART_OF_PARAMETERS 0.75
 #define LEAST_BLOCKS 2u
 
-/* PyTorch rounds small blocks to 512 bytes; a large one may have up to 1 MiB too much. */
+/* PyTorch rounds small blocks to 512 bytes; a large one may have up to 1 MiB of slack. */
 #define LARGE (1u << 20)
 
 void mt_equal_sets_clear(struct mt_equal_sets *copies)
@@ -27,7 +27,7 @@ static uint64_t size_key(uint64_t size)
     return size > LARGE ? size / LARGE << 20 | 1 : size;
 }
 
-/* Return the key of the parameters of about this size; 0: there are none. */
+/* Return the key of the parameters of about this size; 0: none. */
 static uint64_t find_size(const struct mt_address_map *sizes, uint64_t size)
 {
     const uint64_t key = size_key(size);
@@ -46,7 +46,7 @@ static int count(struct mt_address_map *map, uint64_t key)
     return mt_address_map_put(map, key, mt_address_map_get(map, key) + 1);
 }
 
-/* Return the key of a table's blocks of one size and of what makes them: a generation, a site. */
+/* Return the key of a table's blocks of one size and origin: a generation or a site. */
 static uint64_t key_of(uint64_t size, uint32_t maker)
 {
     return size ^ maker * UINT64_C(0x9e3779b97f4a7c15);

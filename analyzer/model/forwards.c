@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Forwards that are no part of an iteration: a program's own evaluation, which no framework's loop
- * runs. The code that calls a model for the last time before a backward trains. What else is called
- * as often before each of its backwards is part of the iteration, too: a teacher, a discriminator's
- * fakes, microbatches. What is called only before some of them, more often than before most, or
- * after the last one is an evaluation.
+ * Forwards that are not part of an iteration: a program's own evaluation, outside any framework's
+ * loop. The code that last calls a model before a backward trains it. What is called equally often
+ * before each of its backwards is part of the iteration, too: a teacher, a discriminator's fakes,
+ * microbatches. What is called only before some of them, more often than before most, or after the
+ * last one, is an evaluation.
  */
 #include "spans.h"
 
 #include <string.h>
 
-#define PAIRS_MOST 256u    /* a program has few; what has more is not told apart */
-#define BACKWARDS_LEAST 2u /* in a run that is broken off a caller may train that has not yet */
+#define PAIRS_MOST 256u /* a program has few; further ones are not distinguished */
+#define BACKWARDS_LEAST                                                                            \
+    2u /* in a truncated run, a caller that has not trained yet may still do so */
 #define ALL UINT32_MAX
 
 /* Calls by one caller before the backwards that follow another one's, or its own. */
 struct pair {
     uint32_t trains, caller;
-    uint32_t first, last;     /* backwards that it was called before, from 1 */
-    uint32_t without;         /* backwards between these that it was not called before */
-    uint32_t least, at_least; /* the fewest calls before one, and how many had so few */
-    uint32_t now, rest;       /* calls before the present one, and those of an evaluation */
+    uint32_t first, last;     /* number of backwards that it was called before */
+    uint32_t without;         /* number of backwards in between without a call */
+    uint32_t least, at_least; /* the fewest calls before a backward, and how many had so few */
+    uint32_t now, rest;       /* calls before the current backward, and those of an evaluation */
     uint32_t backwards;       /* of its own: so many, */
     uint32_t before;          /* and it stands for this caller, before which it is called */
 };
@@ -35,7 +36,7 @@ static bool is_forward(const struct mt_span *span)
     return span->phase == MT_PHASE_FORWARD && !span->is_evaluation;
 }
 
-/* Return the pair, which is made if it is new; NULL: there are too many. */
+/* Return the pair, adding it if it is new; NULL: too many. */
 static struct pair *pair_of(struct pairs *pairs, uint32_t trains, uint32_t caller)
 {
     size_t i = 0;
@@ -74,7 +75,7 @@ static uint32_t last_caller(const struct mt_spans *spans, size_t first, size_t e
     return end > first ? spans->span[end - 1].caller : 0;
 }
 
-/* Return whose backward it is that follows some forwards: of the caller of their last module. */
+/* Return the caller whose backward follows some forwards: that of their last module. */
 static uint32_t whose(struct pairs *pairs, const struct mt_spans *spans, size_t first, size_t end)
 {
     uint32_t by = last_caller(spans, first, end);
@@ -94,7 +95,7 @@ static void count_calls(struct pairs *pairs, const struct mt_spans *spans, size_
     }
 }
 
-/* Note the calls before a backward, of the n-th that follows this caller's. */
+/* Note the calls before a backward, the n-th of this caller. */
 static void note_backward(struct pairs *pairs, uint32_t by, uint32_t n)
 {
     for (size_t i = 0; i < pairs->n; i++) {
@@ -113,8 +114,8 @@ static void note_backward(struct pairs *pairs, uint32_t by, uint32_t n)
     }
 }
 
-/* Return how many of the calls before a backward are part of the iteration. They are known if most
- * backwards have so many: sequences differ in length. */
+/* Return how many of the calls before a backward are part of the iteration, if most backwards have
+ * that many; sequences differ in length. */
 static uint32_t usual(struct pairs *pairs, const struct pair *pair)
 {
     uint32_t n = pair_of(pairs, pair->trains, pair->trains)->backwards,
@@ -127,7 +128,7 @@ static uint32_t usual(struct pairs *pairs, const struct pair *pair)
     return 2 * at < of ? ALL : pair->without ? 0 : pair->least;
 }
 
-/* Mark the earliest of the forwards before a backward that are too many. */
+/* Mark the earliest excess forwards before a backward. */
 static void mark(struct pairs *pairs, struct mt_spans *spans, size_t first, size_t end, uint32_t by)
 {
     count_calls(pairs, spans, first, end, by);
@@ -188,7 +189,7 @@ static void mark_last(struct pairs *pairs, struct mt_spans *spans, size_t first,
             spans->span[i].is_apart |= !is_broken_off || evaluates(pairs, spans->span[i].caller);
 }
 
-/* Do something with the forwards before each backward: count them, or mark them. Return where those
+/* Apply a function to the forwards before each backward, to count or mark them. Return where those
  * after the last backward or step begin. */
 static size_t follow(struct pairs *pairs, struct mt_spans *spans, bool marks)
 {
@@ -210,8 +211,8 @@ static size_t follow(struct pairs *pairs, struct mt_spans *spans, bool marks)
     return first;
 }
 
-/* Let the backwards of a caller that is called before another one, too, be that one's. A loss is a
- * call of its own only where something has happened since the model's. Forget the counts. */
+/* Assign the backwards of a caller that is also called before another one to that one. A loss is a
+ * separate call only if something happened since the model's. Reset the counts. */
 static void unite(struct pairs *pairs)
 {
     for (size_t i = 0; i < pairs->n; i++) {

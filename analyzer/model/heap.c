@@ -95,7 +95,7 @@ uint32_t mt_heap_index(const struct mt_heap *heap, const struct mt_block *block)
     return 0;
 }
 
-/* Move all blocks to a table with so many slots, hashed by this factor. */
+/* Move all blocks to a table with this many slots, hashed by this factor. */
 static int move(struct mt_heap *heap, uint32_t n_slots, uint64_t factor)
 {
     uint32_t *old = heap->slots, mask = heap->mask;
@@ -124,7 +124,7 @@ int mt_heap_mix(struct mt_heap *heap)
     return move(heap, heap->mask + 1, factor | 1);
 }
 
-/* Make room for so many records, all of which may be live. */
+/* Make room for this many records, all of which may be live. */
 static int enlarge(struct mt_heap *heap, uint32_t n)
 {
     uint32_t slots = heap->slots ? heap->mask + 1 : 0;
@@ -267,7 +267,7 @@ void mt_heap_remove_from_order(struct mt_heap *heap, uint64_t address)
     mt_ordered_remove(&heap->ordered, keys(heap), address);
 }
 
-/* Begin anew. All live blocks are remembered: they may count as the oldest. */
+/* Start over. All live blocks are remembered and may count as the oldest. */
 static __attribute__((cold)) void begin_moments_anew(struct mt_heap *heap, unsigned slot)
 {
     for (uint32_t i = 1; i < heap->n_records; i++) {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Note an import. A process may open the same memory several times, and gets one address. */
+/* Note an import. A process that opens the same memory several times gets one address. */
 static int on_import(struct mt_heap *heap, const struct mt_event *event)
 {
     if (!event->address || mt_heap_at(heap, event->address))

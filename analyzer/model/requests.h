@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread of the program said of its requests to PyTorch's allocator, as event kinds 37 to 39
- * have it: stream and private pool of its allocs, on each device; how much less than its next block
- * it requested; whether its next free waits for other streams.
+ * A thread's state of requests to PyTorch's allocator, from event kinds 37 to 39: the stream and
+ * private pool of its allocations on each device, how much less than its next block it requested,
+ * and whether its next free waits for other streams.
  */
 #ifndef MT_MODEL_REQUESTS_H
 #define MT_MODEL_REQUESTS_H
@@ -15,14 +15,14 @@
 struct mt_request_stream {
     uint64_t stream, pool; /* handles; 0: the default stream, no private pool */
     unsigned slot;         /* mt_device_slot */
-    uint16_t number;       /* in mt_stream_pools (stream-pools.h); 0: not searched yet */
+    uint16_t number;       /* number in mt_stream_pools (stream-pools.h); 0: not looked up yet */
 };
 
 struct mt_thread_requests {
-    struct mt_request_stream *of; /* a device each; mostly one */
+    struct mt_request_stream *of; /* one per device; usually one */
     size_t n, capacity;
-    uint64_t unused; /* bytes of the next alloc's block */
-    bool waits;      /* the next free does */
+    uint64_t unused; /* bytes of the next allocation's block */
+    bool waits;      /* the next free waits */
 };
 
 static inline struct mt_request_stream *mt_requests_find(const struct mt_thread_requests *requests,
@@ -48,7 +48,7 @@ static inline int mt_requests_note_stream(struct mt_thread_requests *requests,
     return 0;
 }
 
-/* Note an event of these kinds. 0 or -ENOMEM. */
+/* Handle an event of these kinds. Return 0 or -ENOMEM. */
 static inline int mt_requests_note(struct mt_thread_requests *requests,
                                    const struct mt_event *event)
 {
@@ -65,7 +65,7 @@ static inline int mt_requests_note(struct mt_thread_requests *requests,
     return 0;
 }
 
-/* Return what the thread's allocs of a device are of; NULL: not known. */
+/* Return the stream and pool of the thread's allocations on a device; NULL: unknown. */
 static inline struct mt_request_stream *mt_requests_of(const struct mt_thread_requests *requests,
                                                        unsigned slot)
 {
@@ -73,7 +73,7 @@ static inline struct mt_request_stream *mt_requests_of(const struct mt_thread_re
     return of && of->stream != MT_STREAM_UNKNOWN ? of : NULL;
 }
 
-/* Return how much less the present alloc requested than its block has, and forget it. */
+/* Return how much less than its block the current allocation requested, and reset it. */
 static inline uint64_t mt_requests_take_unused(struct mt_thread_requests *requests)
 {
     uint64_t unused = requests->unused;
@@ -81,7 +81,7 @@ static inline uint64_t mt_requests_take_unused(struct mt_thread_requests *reques
     return unused;
 }
 
-/* Return whether the present free waits, and forget it. */
+/* Return whether the current free waits, and reset it. */
 static inline bool mt_requests_take_wait(struct mt_thread_requests *requests)
 {
     bool waits = requests->waits;

@@ -14,14 +14,14 @@ void mt_storages_clear(struct mt_storages *storages)
     *storages = (struct mt_storages){0};
 }
 
-/* Return whether the storage had this size. PyTorch's allocator leaves a rest of less than 1 MiB in
- * a block, and can be set to round to powers of two. */
+/* Return whether the storage had this size. PyTorch's allocator leaves less than 1 MiB unused in a
+ * block, and can be configured to round to powers of two. */
 static bool had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
 {
     return size <= kept->size && kept->size / 2 <= size + (1u << 20);
 }
 
-/* Empty a storage; another one, of another size, may be at the address now. */
+/* Empty a storage; one of another size may be at the address now. */
 int mt_storages_empty(struct mt_storages *storages, uint64_t storage, const struct mt_block *block)
 {
     uint32_t evidence = block->evidence & LASTING;

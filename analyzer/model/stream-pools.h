@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PyTorch's allocator caches memory separately for each stream and private pool (a graph's, a
- * MemPool's): what is free for one serves no request of another. Blocks and segments know their
- * pool, and how much of them was not requested, in lists that run parallel to their heap's records.
+ * MemPool's): memory that is free in one cannot serve another. Arrays parallel to a heap's records
+ * store each block's or segment's pool, and how much of it was not requested.
  */
 #ifndef MT_STREAM_POOLS_H
 #define MT_STREAM_POOLS_H
 
 #include "requests.h"
 
-#define MT_BLOCK_UNIT 512u    /* sizes of PyTorch's blocks are multiples of it */
-#define MT_STREAM_POOLS 1024u /* later ones share number 0, that of unknown pools */
+#define MT_BLOCK_UNIT 512u    /* granularity of PyTorch's block sizes */
+#define MT_STREAM_POOLS 1024u /* further pools share number 0, "unknown" */
 
 struct mt_stream_pool {
     uint64_t stream, pool; /* handles, as in struct mt_request_stream */
     unsigned slot;
     uint32_t nth;                 /* the stream on its device; 0: the default one */
     uint64_t reserved, allocated; /* bytes now */
-    uint64_t waiting;             /* freed, and not free before other streams are done with it */
+    uint64_t waiting;             /* freed, but waits for other streams */
     struct mt_stream_pool_most {
         uint64_t reserved, allocated; /* when the device's reserved memory was highest */
         uint64_t largest;             /* segment by then, */
-        uint32_t stack, range;        /* who requested it, and within which ranges */
+        uint32_t stack, range;        /* its requesting stack and ranges */
     } most;
     uint64_t largest; /* segment */
     uint32_t stack, range;
@@ -60,7 +60,7 @@ void mt_stream_pools_most(struct mt_stream_pools *pools, unsigned slot);
 
 int mt_block_requests_grow(struct mt_block_requests *requests, uint32_t index);
 
-/* Set what is known of a record. 0 or -ENOMEM. */
+/* Set a record's data. Return 0 or -ENOMEM. */
 static inline int mt_block_requests_set(struct mt_block_requests *requests, uint32_t index,
                                         struct mt_block_request request)
 {
@@ -70,7 +70,7 @@ static inline int mt_block_requests_set(struct mt_block_requests *requests, uint
     return 0;
 }
 
-/* Return what is known of a record; zeros: nothing. */
+/* Return a record's data; zeroed: unknown. */
 static inline struct mt_block_request mt_block_request_of(const struct mt_block_requests *requests,
                                                           uint32_t index)
 {

@@ -44,7 +44,7 @@ static void put_together(struct mt_sums *sums)
     sums->n = n;
 }
 
-/* Double the room with the keys, so that each block is only sorted a few times. */
+/* Double the capacity with the keys, so that each block is sorted only a few times. */
 static int make_room(struct mt_sums *sums)
 {
     if (sums->n < sums->capacity)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line that a block is blamed on, in every output. */
+/* The line that every output names for a block. */
 #ifndef MT_USER_LINE_H
 #define MT_USER_LINE_H
 
@@ -16,8 +16,8 @@ static inline uint32_t mt_blamed_stack(const struct mt_block *block)
 /* Return the stack whose innermost frame is the block's line (mt_stack_line). 0: unknown. */
 uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block);
 
-/* Return the line of a request that made no block: where the user's code asked; else that of the
- * forward call (0: none). */
+/* Return the line of a request without a block: that of the user's code, else that of the forward
+ * call (0: none). */
 uint32_t mt_request_line(const struct mt_definitions *definitions, uint32_t stack,
                          uint32_t forward_stack);
 

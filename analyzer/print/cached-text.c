@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words for what PyTorch's allocator has free, the same in every report. */
+/* Descriptions of the free memory in PyTorch's allocator, shared by all reports. */
 #include "analyzer/support/text.h"
 #include "page.h"
 
@@ -9,9 +9,9 @@
 #define PLACE 100u
 
 struct others {
-    const struct mt_cached_pool *most; /* that has the most free */
+    const struct mt_cached_pool *most; /* the pool with the most free memory */
     size_t streams, privates;
-    bool gives_back; /* most of it is in whole segments of streams */
+    bool gives_back; /* most of it is in whole segments of stream pools */
 };
 
 static uint64_t free_of(const struct mt_cached_pool *pool)

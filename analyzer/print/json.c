@@ -105,8 +105,8 @@ json_t *mt_json_process(const struct mt_definitions *definitions)
     return process;
 }
 
-/* Return the bytes of a character in jansson's text that must be escaped, which means the same: one
- * that may control a terminal (safe-text.h). 0: it stays. */
+/* Return the length of a character in jansson's output that must be escaped because it may control
+ * a terminal (safe-text.h); 0: none. */
 static size_t acting(const char *text, size_t size, uint32_t *number)
 {
     char next[8] = "";
@@ -139,15 +139,15 @@ static int put_safe(FILE *out, const char *text, size_t size)
     return 0;
 }
 
-/* jansson hands out a few bytes at a time; put_safe and the stream get them together. */
+/* Gathers jansson's small writes for put_safe and the stream. */
 struct printing {
     FILE *out;
-    int spaces; /* more, at the begin of each line */
+    int spaces; /* indentation added to each line */
     size_t n;
     char text[4096];
 };
 
-/* Print what was gathered. Texts have no newline of their own: jansson escapes it. */
+/* Print what was gathered. Texts contain no newline, since jansson escapes it. */
 static int print_gathered(struct printing *printing)
 {
     const char *text = printing->text, *end = text + printing->n, *newline;
@@ -160,8 +160,7 @@ static int print_gathered(struct printing *printing)
     return put_safe(printing->out, text, (size_t)(end - text));
 }
 
-/* Gather a piece, which has whole characters. A text that is too long for the room has no newline.
- */
+/* Gather a piece of whole characters. A text that exceeds the buffer has no newline. */
 static int gather(const char *text, size_t size, void *data)
 {
     struct printing *printing = data;

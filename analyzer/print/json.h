@@ -20,10 +20,10 @@
  * memory. */
 json_t *mt_json_text(const char *text);
 
-/* Return a number, at most 2^63 - 1, the greatest that JSON readers reliably read. */
+/* Return a number, capped at 2^63 - 1, the largest that JSON readers reliably read. */
 json_t *mt_json_number(uint64_t number);
 
-/* Return the same, null for 0, and for an empty text. */
+/* Return the same, but null for 0; and for an empty text. */
 json_t *mt_json_number_or_null(uint64_t number);
 json_t *mt_json_text_or_null(const char *text);
 
@@ -40,7 +40,7 @@ int mt_json_put_frames(FILE *out, struct mt_kept_texts *texts,
 /* Make {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
 json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums);
 
-/* Make the number of a device or a rank, null if unknown: below 0. */
+/* Make the number of a device or a rank; null if unknown (negative). */
 json_t *mt_json_index(json_int_t number);
 
 /* Make the short name of a backward node's type, null for 0. */
@@ -65,14 +65,14 @@ json_t *mt_json_ended(const struct mt_ended *ended);
 /* Make the info records. */
 json_t *mt_json_process(const struct mt_definitions *definitions);
 
-/* Write the value and a newline, and release it. 0, or -EIO, or -ENOMEM if it is NULL. */
+/* Write the value and a newline, and release it. Return 0, -EIO, or -ENOMEM if it is NULL. */
 int mt_json_print(FILE *out, json_t *value, int compact);
 
-/* Write the value, as mt_json_print would within `depth` objects and arrays, without a newline.
- * Release it. 0, or -EIO, or -ENOMEM if it is NULL. */
+/* Write the value as mt_json_print would within `depth` objects and arrays, without a newline, and
+ * release it. Return 0, -EIO, or -ENOMEM if it is NULL. */
 int mt_json_within(FILE *out, json_t *value, unsigned depth);
 
-/* Write a piece of compact JSON after a text of ours. Like mt_json_print. */
+/* Write compact JSON after a literal prefix, otherwise as mt_json_print. */
 int mt_json_piece(FILE *out, const char *before, json_t *value);
 
 #endif

@@ -7,13 +7,13 @@
 
 #define KEPT 1024u
 
-/* One stream for all texts: what a new one leaves in the heap each time keeps others apart. */
+/* One stream for all texts, since creating many fragments the heap. */
 struct mt_kept_texts {
     FILE *memory;
     char *text;
     size_t size;
     struct kept {
-        uint32_t number, size; /* 0: none is kept */
+        uint32_t number, size; /* 0: empty */
         char text[248];
     } kept[KEPT];
 };

@@ -16,7 +16,7 @@ struct mt_page mt_page_of(const struct mt_analysis *analysis, FILE *out,
                             style->columns > WIDTH ? style->columns : WIDTH};
 }
 
-/* Return an info record's value as text that fits the line; NULL if there is none. */
+/* Return an info record's value, cut to fit the line; NULL: none. */
 static const char *fit(const struct mt_page *page, const char *value, char *out, size_t size)
 {
     if (!value || !*value)
@@ -188,7 +188,7 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
     }
     if (!whole)
         return;
-    for (size_t i = 0; i < device->sites.n; i++) /* here, or in a table below */
+    for (size_t i = 0; i < device->sites.n; i++) /* used here or in a table below */
         mt_certainty_row(&least, device->sites.site[i].certainty);
     sorted = device;
     qsort(order, mt_n_categories, sizeof *order, by_share);

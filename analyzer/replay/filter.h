@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contents of a report's tables. Zeros: everything, as each table has by default. */
+/* Filters of a report's tables. A zeroed filter keeps each table's defaults. */
 #ifndef MT_FILTER_H
 #define MT_FILTER_H
 
@@ -18,9 +18,10 @@ enum mt_sort {
 
 struct mt_filter {
     uint32_t categories; /* bits: only these; 0: all */
-    const char *module;  /* only its blocks and its parts'; "*" stands for anything. The caller's */
-    uint64_t least;      /* no rows of fewer bytes */
-    uint32_t top;        /* most rows of a table; 0: its default */
+    const char
+        *module;    /* only its blocks and its parts'; "*" matches anything; owned by the caller */
+    uint64_t least; /* no rows of fewer bytes */
+    uint32_t top;   /* most rows of a table; 0: its default */
     enum mt_sort sort;
 };
 

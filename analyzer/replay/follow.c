@@ -41,7 +41,7 @@ int mt_follow_open(struct mt_follow **out, const char *path, const struct mt_que
     return rc;
 }
 
-/* Begin anew with the present contents of a recording that dropped the next events. */
+/* Start over with the current contents of a recording that dropped the next events. */
 static int begin_anew(struct mt_follow *follow, struct mt_trace_error *error)
 {
     mt_follower_close(follow->follower);

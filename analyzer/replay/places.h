@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Over a whole run: how many blocks each line of the user's code requested, and the most of its
- * bytes that were live at one time. One table for each device; only if the question wants it.
+ * Over a whole run, per device: the number of blocks that each line of the user's code requested,
+ * and its peak of live bytes. Only if the question requests it.
  */
 #ifndef MT_PLACES_H
 #define MT_PLACES_H
@@ -27,8 +27,8 @@ struct mt_places {
 /* Clear a table; one of zeros is empty. */
 void mt_places_clear(struct mt_places *places);
 
-/* Note that a block was made (0 or -ENOMEM); that it has ended, or lives at the trace's end
- * (at_end). */
+/* Note that a block was allocated (return 0 or -ENOMEM); that it has ended, or is live at the
+ * trace's end (at_end). */
 int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
                    const struct mt_block *block);
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The replay's part for CUDA's own memory. */
+/* The replay of CUDA's own memory. */
 #include "analyzer/trace/survey.h"
 #include "replay-parts.h"
 
 #include <errno.h>
 
-/* Note what capturing adds to CUDA's total. A server empties PyTorch's cache first. */
+/* Note how much a capture adds to CUDA's total. A server empties PyTorch's cache first. */
 static void note_capture(struct mt_graph_memory *graphs, uint8_t turn, uint64_t before,
                          uint64_t bytes)
 {
@@ -17,7 +17,7 @@ static void note_capture(struct mt_graph_memory *graphs, uint8_t turn, uint64_t 
     graphs->captured = bytes - graphs->lowest;
 }
 
-/* Note CUDA's total: its peak counts if PyTorch has none on the device. */
+/* Note CUDA's total, whose peak counts if PyTorch does not use the device. */
 static int note_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
 {
     struct mt_totals *now = &replay->of_cuda.now[slot];
@@ -67,9 +67,9 @@ static void note_graph(struct mt_graph_memory *graphs, uint64_t bytes)
         graphs->most = graphs->now;
 }
 
-/* Return whether an event ends a block. A free has its block's device: any device may be current at
- * the call. In a damaged trace an allocation may also be at the address of another device's block.
- */
+/* Return whether an event ends a block. A free gets its block's device, since any device may be
+ * current at the call. In a damaged trace, an allocation may also be at the address of another
+ * device's block. */
 static int ends(void *data, struct mt_block *block)
 {
     struct ending *ending = data;
@@ -132,7 +132,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     return rc;
 }
 
-/* Replay a call of CUDA's. An unmap may cover several pieces, each of which may end a block. */
+/* Replay a CUDA call. An unmap may cover several pieces, each of which may end a block. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_event left = *event;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lives of blocks in the replay, whoever made them: their begins and ends, and the moment that
- * is asked for. */
+/* The lifetimes of all blocks in the replay: their begins and ends, and the requested moment. */
 #include "replay-parts.h"
 
 #include <errno.h>
@@ -57,7 +56,7 @@ static void draw_one(struct mt_replay *replay, struct mt_timeline *timeline,
     mt_timeline_add(timeline, category, block->size, mt_block_event(block), end);
 }
 
-/* Classify the block by what is known at its end: other blocks are not considered. */
+/* Classify a block by its own evidence at its end, without other blocks. */
 static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
@@ -88,8 +87,8 @@ int mt_replay_go_on(struct mt_replay *replay, unsigned slot, uint64_t bytes)
     return mt_timeline_go_on(&replay->timeline[slot], replay->events, bytes);
 }
 
-/* Keep a copy of an ended block, or of one that lives at the trace's end, if the question watches
- * its address. */
+/* Keep a copy of an ended block, or of one live at the trace's end, if the question watches its
+ * address. */
 static void watch(struct mt_replay *replay, const struct mt_block *block)
 {
     if (!replay->question.address || replay->question.address - block->address >= block->size)
@@ -98,7 +97,7 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
     replay->watched.n++;
 }
 
-/* Note a gradient; without memory one is missing. */
+/* Note a gradient. Without memory it is dropped. */
 static void note_gradient(struct mt_replay *replay, const struct mt_block *block)
 {
     if (mt_is_kept_by_backward(block))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of CUDA's allocations are segments of PyTorch's allocator; all others are libraries' or the
- * program's. A block proves it: its memory is its segment. PyTorch holds its allocator's lock from
- * CUDA's call to the block's event, so a whole trace has each segment's block next, and PyTorch's
- * own total grows by the segment. Where the total grows without such a block (a light recording or
- * a compact copy lacks it), the newest allocations that may be segments are.
+ * Find which of CUDA's allocations are segments of PyTorch's allocator; all others belong to
+ * libraries or the program. A block within an allocation proves it. PyTorch holds its allocator's
+ * lock from the CUDA call to the block's event, so in a complete trace each segment's block comes
+ * next, and PyTorch's own total grows by the segment. If the total grows without such a block (in
+ * light recordings and compact copies), the newest candidates are taken for the segments.
  */
 #include "replay-parts.h"
 #include "segments.h"
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return whether a call hands out memory that PyTorch's allocator cuts into blocks. Memory of a
- * pool of CUDA's is a block itself. */
+/* Return whether a call allocates memory that PyTorch's allocator splits into blocks. Memory from a
+ * CUDA pool is itself a block. */
 static bool hands_out_segments(const struct mt_block *memory)
 {
     switch (memory->api) {
@@ -84,7 +84,7 @@ static int mark(struct mt_replay *replay, struct mt_block *memory, uint16_t pool
                                        .device = memory->device});
 }
 
-/* Note that PyTorch's total is less: it only says so with the next block, which may never come. */
+/* Reduce PyTorch's total, which is only reported with the next block, if any. */
 static int reserve_less(struct mt_replay *replay, unsigned slot, uint64_t bytes)
 {
     struct mt_totals *now = &replay->of_torch.now[slot];
@@ -148,7 +148,7 @@ int mt_replay_request_ends(struct mt_replay *replay, uint32_t index, const struc
                               (uint32_t)(block->size / MT_BLOCK_UNIT));
 }
 
-/* Return the segment, or the mapped piece, around an address, with what is known of it. */
+/* Return the segment or mapped piece around an address, with its data. */
 static const struct mt_block *segment_around(struct mt_replay *replay, uint64_t address,
                                              struct mt_block_request *request)
 {
@@ -220,8 +220,8 @@ static int collect(struct found *found, const struct mt_replay *replay, const st
     return 0;
 }
 
-/* Mark the newest allocations that may be segments, up to these bytes. by_frames: only those that
- * PyTorch's native frames requested. */
+/* Mark the newest candidates as segments, up to this many bytes. by_frames: only those requested by
+ * PyTorch's native frames. */
 static int mark_newest(struct mt_replay *replay, unsigned slot, uint64_t bytes, bool by_frames)
 {
     struct found found = {0};
@@ -239,7 +239,7 @@ static int mark_newest(struct mt_replay *replay, unsigned slot, uint64_t bytes, 
     return rc;
 }
 
-/* Return what is reserved beyond the segments that are known. */
+/* Return the bytes reserved beyond the known segments. */
 static uint64_t lacking(const struct mt_reserve *reserve, unsigned slot, uint64_t reserved)
 {
     return reserved > reserve->known[slot] ? reserved - reserve->known[slot] : 0;
@@ -250,7 +250,7 @@ int mt_replay_find_segments(struct mt_replay *replay, unsigned slot, const struc
 {
     struct mt_reserve *reserve = &replay->reserved;
     uint64_t reserved = event->ALLOC.reserved;
-    bool is_first = !replay->of_torch.now[slot].event; /* what it lacks is from before the trace */
+    bool is_first = !replay->of_torch.now[slot].event; /* the difference is from before the trace */
     if (made && mark_memory_of(replay, made))
         return -ENOMEM;
     reserve->is_asked &= !made;
@@ -271,7 +271,7 @@ static bool may_serve(const struct mt_block *memory, unsigned slot)
            mt_device_slot(memory->device) == slot;
 }
 
-/* Add what segments, or pieces of them, have free. used: by record, bytes. */
+/* Add the free bytes of segments, or of their pieces. used: bytes by record. */
 static void add_free(struct mt_free_of_pool *found, const struct mt_replay *replay, bool in_pieces,
                      const uint64_t *used, const struct mt_block *made)
 {

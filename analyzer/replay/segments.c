@@ -11,8 +11,8 @@ enum mt_pool mt_pool_of(uint64_t bytes)
     return bytes <= MT_SMALL_BLOCK ? MT_POOL_SMALL : MT_POOL_LARGE;
 }
 
-/* Return a segment's size as c10/cuda/CUDACachingAllocator.cpp does: get_allocation_size, and
- * ExpandableSegment::map. */
+/* Return a segment's size as get_allocation_size and ExpandableSegment::map in
+ * c10/cuda/CUDACachingAllocator.cpp do. */
 uint64_t mt_segment_size_for(uint64_t bytes, int expandable)
 {
     if (bytes <= MT_SMALL_BLOCK)
@@ -45,8 +45,8 @@ static int collect(struct mt_segments *segments, size_t *capacity, const struct 
     return 0;
 }
 
-/* Join the pieces of expandable segments, which are mapped one after the other: a block may span
- * several. The pieces show the pool: in the small pool they have the size of its segments. */
+/* Join the adjacent pieces of expandable segments, since a block may span several. Their size shows
+ * the pool: in the small pool they have the size of its segments. */
 static void join(struct mt_segments *segments, size_t first)
 {
     struct mt_segment *segment = segments->segment;
@@ -54,7 +54,7 @@ static void join(struct mt_segments *segments, size_t first)
     if (segments->n > first)
         qsort(segment + first, segments->n - first, sizeof *segment, by_address);
     for (size_t i = first; i < segments->n; i++) {
-        struct mt_segment *last = &segment[kept - 1]; /* only used if there is one */
+        struct mt_segment *last = &segment[kept - 1]; /* used only if there is one */
         if (kept > first && last->address + last->size == segment[i].address &&
             last->pool == segment[i].pool && last->stream_pool == segment[i].stream_pool)
             last->size += segment[i].size;
@@ -130,7 +130,7 @@ int mt_segments_find(struct mt_segments *segments, const struct mt_replay *repla
         if (is_cached && MT_APPEND(segments->empty, capacity, segments->n_empty, *segment))
             return -ENOMEM;
         if (!segment->n_blocks)
-            continue; /* wholly cached, or not PyTorch's */
+            continue; /* fully cached, or not PyTorch's */
         segments->pool[segment->pool].reserved += segment->size;
         segments->pool[segment->pool].segments++;
         segments->segment[kept++] = *segment;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PyTorch's segments on a device at the moment, and the free pieces between their blocks. A piece
- * only serves requests of its pool, and a segment only returns to CUDA when it has no block left.
+ * serves only requests of its pool, and a segment returns to CUDA only when it has no block left.
  */
 #ifndef MT_SEGMENTS_H
 #define MT_SEGMENTS_H
@@ -20,9 +20,9 @@ struct mt_segment {
     uint64_t address, size;
     uint64_t used, largest_free; /* bytes */
     uint64_t pieces;             /* free ones */
-    size_t first, n_blocks;      /* verdicts[first], ... are in it */
+    size_t first, n_blocks;      /* its blocks are verdicts[first], ... */
     enum mt_pool pool;
-    uint16_t stream_pool;          /* mt_stream_pools; 0: not known */
+    uint16_t stream_pool;          /* number in mt_stream_pools; 0: unknown */
     const struct mt_block *memory; /* CUDA's allocation, or its first piece */
 };
 
@@ -34,18 +34,18 @@ struct mt_segments {
     struct mt_pool_state {
         uint64_t reserved, free, largest_free, pieces, segments;
     } pool[MT_POOLS];
-    size_t expandable; /* number that were mapped piece by piece */
+    size_t expandable; /* number of expandable ones */
     uint64_t unplaced; /* bytes of blocks in no segment: the trace lacks some */
 };
 
-/* Find the segments. verdicts: a device's blocks by address. 0 or -ENOMEM. Call mt_segments_clear
- * in any case. */
+/* Find the segments. verdicts: a device's blocks by address. Return 0 or -ENOMEM. Call
+ * mt_segments_clear in any case. */
 int mt_segments_find(struct mt_segments *segments, const struct mt_replay *replay, unsigned slot,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_segments_clear(struct mt_segments *segments);
 
-/* Return the pool that serves a request; return the bytes that PyTorch requests from CUDA for it if
- * necessary. */
+/* Return the pool that serves a request; return the size of the segment that PyTorch would request
+ * from CUDA for it. */
 enum mt_pool mt_pool_of(uint64_t bytes);
 uint64_t mt_segment_size_for(uint64_t bytes, int expandable);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of numbers on the whole run in a compact copy (FORMAT.md, "Summary blocks"), to read and
- * write. Copies of format versions 1 and 2 have them as text.
+ * Read and write a compact copy's lists of numbers about the whole run (FORMAT.md, "Summary
+ * blocks"). Copies of format versions 1 and 2 store them as text.
  */
 #ifndef MT_REPLAY_SUMMARIES_H
 #define MT_REPLAY_SUMMARIES_H
@@ -19,12 +19,11 @@ struct mt_numbers {
 /* Return 0 or -ENOMEM, like all functions below. */
 int mt_numbers_add(struct mt_numbers *numbers, const uint64_t *number, size_t n);
 
-/* Add the numbers of a text, separated by a space or a comma, with nothing for 0. ends_with_number:
- * if not, a comma follows the last number. -EINVAL: other text follows the added numbers. */
+/* Add the numbers of a text, separated by a space or a comma; an empty field is 0.
+ * ends_with_number: no comma follows the last number. Return -EINVAL if other text follows. */
 int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, int ends_with_number);
 
-/* Report the numbers as definitions, as many as needed; one if there are no numbers. Return tell's
- * result if it is not 0. */
+/* Pass the numbers to `tell` as one or more definitions. Return its result if it is not 0. */
 int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int device,
                     int (*tell)(void *data, const struct mt_definition *definition), void *data);
 
@@ -44,7 +43,7 @@ struct mt_summaries {
 int mt_summaries_add(struct mt_summaries *summaries, const struct mt_definition *definition);
 void mt_summaries_clear(struct mt_summaries *summaries);
 
-/* Add the numbers of one summary. Return 1; 0: there is none; or -ENOMEM. */
+/* Add the numbers of one summary. Return 1, 0 if there is none, or -ENOMEM. */
 int mt_summaries_find(const struct mt_summaries *summaries, enum mt_summary what, int device,
                       struct mt_numbers *numbers);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A timeline as a list of numbers: begin, shift, points, and then for each group of points its
- * first point and its changes: of each of the first categories, of reserved memory, of iterations,
- * and of newer categories, whose number stands above the shift. It has memtap's own categories:
+/* A timeline as a list of numbers: begin, shift, points, then for each group of points its first
+ * point and its changes: of each of the first categories, of reserved memory, of iterations, and of
+ * newer categories, whose number is stored above the shift's bits. It has memtap's own categories;
  * readers apply users' rules. */
 #include "timeline.h"
 
@@ -38,7 +38,7 @@ static int list_group(struct teller *to, size_t point, struct mt_timeline_at *at
     return mt_numbers_add(to->numbers, number, 1 + VALUES);
 }
 
-/* Write columns, so that reading them gives the same columns. */
+/* Write columns such that reading them back yields the same columns. */
 static int list_part(struct teller *to, const struct mt_timeline *timeline, size_t from, size_t end,
                      size_t most)
 {

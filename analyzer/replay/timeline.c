@@ -45,7 +45,7 @@ void mt_timeline_forget_high(struct mt_timeline_high *high)
     high->differs = 0;
 }
 
-/* Return the highest moment of two points, the second of which ends with these changes. */
+/* Return the highest moment of two points, given the changes at the end of the second. */
 static struct mt_timeline_high higher(const struct mt_timeline_high *first,
                                       const struct mt_timeline_high *second,
                                       const struct mt_timeline_at *change)
@@ -77,7 +77,7 @@ static void halve(struct mt_timeline *timeline)
     timeline->shift++;
 }
 
-/* Begin a point at its first event, and any points before it, in which nothing happened. */
+/* Begin a point at its first event, and any empty points before it. */
 static void begin_point(struct mt_timeline *timeline, size_t point, uint64_t event, uint64_t bytes)
 {
     for (size_t i = timeline->reached + 1; i < point; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocated memory by category, and reserved memory, at a fixed number of points. Points are at
- * equal numbers of events, not of ns: start-up may take long, and most happens in training. A
- * block's category is known at its end: then it is added at its begin and subtracted at its end.
- * This gives the state at a point's end; the difference of its highest moment is kept beside it.
- * When events run past the last point, every two points become one. The begins of iterations are
- * known at the end.
+ * Allocated memory by category, and reserved memory, at a fixed number of points. Points are
+ * equidistant in events rather than time, since start-up may take long and most happens in
+ * training. A block's category is known at its end; it is then added at its begin and subtracted at
+ * its end. This yields the state at a point's end; the difference to its highest moment is stored
+ * separately. When events exceed the last point, pairs of points are merged. The begins of
+ * iterations are known at the end.
  */
 #ifndef MT_TIMELINE_H
 #define MT_TIMELINE_H
@@ -43,8 +43,8 @@ struct mt_timeline {
     uint64_t begin, next;          /* numbers of events: the first point's, and the one after the
                                     * last reached point's */
     size_t reached;                /* the last reached point */
-    /* Blocks of this point only, which ended after its highest moment. They are added once there is
-     * certainly no higher moment; mostly there is one. */
+    /* Blocks that lived only within this point and ended after its highest moment. They are added
+     * once no higher moment can follow; usually one does. */
     struct mt_block_copy *waiting;
     size_t n_waiting;
     uint64_t reserved; /* now */
@@ -52,13 +52,13 @@ struct mt_timeline {
     size_t points;     /* after mt_timeline_finish */
 };
 
-/* Make a timeline, whose empty points it allocates; one of zeros is empty. 0 or -ENOMEM. */
+/* Create a timeline and allocate its points. A zeroed timeline is empty. Return 0 or -ENOMEM. */
 int mt_timeline_make(struct mt_timeline *timeline);
 void mt_timeline_clear(struct mt_timeline *timeline);
 
 void mt_timeline_forget_high(struct mt_timeline_high *high);
 
-/* Reach an event; bytes: allocated before it. No block may be waiting. 0 or -ENOMEM. */
+/* Advance to an event. bytes: allocated before it. No block may be waiting. Return 0 or -ENOMEM. */
 int mt_timeline_go_on(struct mt_timeline *timeline, uint64_t event, uint64_t bytes);
 
 /* Return whether an event is after the last reached point. */
@@ -67,7 +67,7 @@ static inline bool mt_timeline_is_beyond(const struct mt_timeline *timeline, uin
     return event >= timeline->next;
 }
 
-/* Note the allocated bytes after a reached event. */
+/* Note the allocated bytes after an event that has been reached. */
 static inline void mt_timeline_note(struct mt_timeline *timeline, uint64_t event, uint64_t bytes)
 {
     struct mt_timeline_high *high = timeline->high + timeline->reached;
@@ -86,13 +86,15 @@ static inline size_t mt_timeline_point(const struct mt_timeline *timeline, uint6
     return event <= timeline->begin ? 0 : (event - timeline->begin) >> timeline->shift;
 }
 
-/* Return whether any point shows a block that lived from `from` to the last reached event. */
+/* Return whether a block that lived from `from` to the last reached event is visible at any point.
+ */
 static inline int mt_timeline_shows(const struct mt_timeline *timeline, uint64_t from)
 {
     return timeline->change && from <= timeline->high[timeline->reached].event;
 }
 
-/* Return whether it only lived in the last reached point: then it may wait, if there is room. */
+/* Return whether it lived only within the last reached point, so that it may wait if there is room.
+ */
 static inline bool mt_timeline_may_wait(const struct mt_timeline *timeline, uint64_t from)
 {
     return timeline->n_waiting < MT_TIMELINE_WAITING &&
@@ -116,7 +118,7 @@ void mt_timeline_reserve(struct mt_timeline *timeline, uint64_t change, uint64_t
 void mt_timeline_iteration(struct mt_timeline *timeline, uint64_t event);
 void mt_timeline_finish(struct mt_timeline *timeline, uint64_t event);
 
-/* Return the point where the first iteration begins; 0: there is none, or nothing before it. */
+/* Return the point where the first iteration begins; 0: no iteration, or nothing before it. */
 size_t mt_timeline_training(const struct mt_timeline *timeline);
 
 /* Fill n columns from point `from` up to point `to`: the highest moment of a column's points, with
@@ -129,7 +131,7 @@ size_t mt_timeline_columns(const struct mt_timeline *timeline, size_t from, size
 uint64_t mt_timeline_sum(const struct mt_timeline_at *at);
 
 /* Add it as numbers for mt_timeline_take: the highest moment of each group of points. Invalid
- * numbers (-EINVAL) leave the timeline as it was. */
+ * numbers (-EINVAL) leave the timeline unchanged. */
 int mt_timeline_list(const struct mt_timeline *timeline, struct mt_numbers *numbers);
 int mt_timeline_take(struct mt_timeline *timeline, const struct mt_numbers *numbers);
 

@@ -11,7 +11,7 @@ void mt_torch_memory_clear(struct mt_torch_memory *memory)
     memset(memory, 0, sizeof *memory);
 }
 
-/* Return the first segment at the address, or behind it. */
+/* Return the first segment at or after the address. */
 static size_t find_segment(const struct mt_torch_memory *memory, uint64_t address)
 {
     return MT_LEADING(i, memory->n_segments, memory->segment[i].address < address);
@@ -50,7 +50,7 @@ bool mt_torch_memory_has(const struct mt_torch_memory *memory, uint64_t address,
     return false;
 }
 
-/* Note the segments that the event has shown: they serve its block. */
+/* Note the segments shown by the event, which contain its block. */
 static int add_segments(struct mt_torch_memory *memory, const struct mt_replay *replay,
                         const struct mt_torch_block *block)
 {
@@ -73,7 +73,7 @@ static int add_segments(struct mt_torch_memory *memory, const struct mt_replay *
     return rc;
 }
 
-/* Return the key of a pool: handles of two devices may be the same in snapshots. */
+/* Return a pool's key, which includes the device since snapshots may reuse handles. */
 static uint64_t key_of(uint64_t pool, unsigned slot)
 {
     return pool * MT_DEVICES + slot;
@@ -127,7 +127,7 @@ static struct mt_torch_block *block_at(const struct mt_torch_memory *memory, uin
     return place ? &memory->block[place] : NULL;
 }
 
-/* End a block at its address, by its free or its wait's end. */
+/* End a block at its address, by its free or the end of its wait. */
 static int end_block(struct mt_torch_memory *memory, const struct mt_replay *replay,
                      struct mt_torch_block *block, const struct mt_event *event)
 {
@@ -192,7 +192,7 @@ static int on_oom(struct mt_torch_memory *memory, const struct mt_replay *replay
     return rc;
 }
 
-/* Give back a segment, or pieces side by side of an expandable one: n, from the first on. */
+/* Free a segment, or n adjacent pieces of an expandable one. */
 static int give_back(struct mt_torch_memory *memory, const struct mt_replay *replay, size_t first,
                      size_t n, const struct mt_event *event)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What PyTorch's allocator holds on all devices, as events say it one after another: the blocks of
- * its requests, and the segments that it has from CUDA. The owner calls mt_torch_memory_event with
- * each event of a replay; its watcher is called with each change.
+ * The contents of PyTorch's allocator on all devices, maintained event by event: its blocks, and
+ * its segments from CUDA. The owner calls mt_torch_memory_event with each event of a replay; the
+ * watcher is called with each change.
  */
 #ifndef MT_TORCH_MEMORY_H
 #define MT_TORCH_MEMORY_H
@@ -10,17 +10,17 @@
 #include "analyzer/support/address-map.h"
 #include "replay.h"
 
-/* A block, from its request until it may be used again. */
+/* A block, from its request until its memory may be reused. */
 struct mt_torch_block {
     uint64_t address, size;
     uint64_t unused;       /* bytes that were not requested */
     uint64_t event;        /* its request's number in the trace; 0: before the trace, or unknown */
     uint64_t stream, pool; /* handles, as struct mt_request_stream */
-    uint32_t pool_number;  /* as the device's pools come, from 1; 0: none */
-    uint32_t number;       /* as small as it can be; another block's after this one */
+    uint32_t pool_number;  /* by order of appearance on the device, from 1; 0: none */
+    uint32_t number;       /* as small as possible; reused after this block */
     uint32_t stack;
     uint16_t slot;
-    bool waits; /* freed, and for other streams */
+    bool waits; /* freed, and waits for other streams */
     bool mark;  /* the watcher's own */
 };
 
@@ -28,23 +28,23 @@ struct mt_torch_segment {
     uint64_t address, size, stream, pool;
     uint32_t pool_number, stack;
     uint16_t slot;
-    bool is_expandable; /* a piece of one; or several, side by side, that go together */
-    bool ends_pool;     /* as it goes: its pool was released before, and a handle may come again */
+    bool is_expandable; /* a piece of one, or several adjacent ones that are freed together */
+    bool ends_pool; /* on release: its pool was already released, and the handle may be reused */
 };
 
-/* Each is called before the memory forgets what has ended. 0 or -ENOMEM. */
+/* Each is called before the ended block or segment is removed, and returns 0 or -ENOMEM. */
 struct mt_torch_watcher {
     int (*allocated)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
                      const struct mt_event *event);
-    /* Memory ran out: the block never was. */
+    /* Memory ran out: the block was not allocated. */
     int (*failed)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
                   const struct mt_event *event);
     int (*freed)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
                  const struct mt_event *event);
-    /* A block that waited may be used again. */
+    /* A block that waited may be reused. */
     int (*completed)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
                      const struct mt_event *event);
-    /* call: CUDA's, earlier than the event that shows whose the segment is. May be NULL. */
+    /* call: the CUDA call, before the event that identifies the segment. May be NULL. */
     int (*got)(void *data, const struct mt_torch_segment *segment, const struct mt_event *call);
     int (*gives_back)(void *data, const struct mt_replay *replay,
                       const struct mt_torch_segment *segment, const struct mt_event *event);
@@ -64,19 +64,19 @@ struct mt_torch_memory {
     uint32_t n_pools[MT_DEVICES];
 };
 
-/* Clear it; one of zeros with a watcher is empty. */
+/* Clear it. A zeroed struct with a watcher is empty. */
 void mt_torch_memory_clear(struct mt_torch_memory *memory);
 
-/* Follow an event after the replay has. 0 or -ENOMEM. */
+/* Handle an event after the replay has. Return 0 or -ENOMEM. */
 int mt_torch_memory_event(struct mt_torch_memory *memory, const struct mt_replay *replay,
                           const struct mt_event *event);
 
-/* Complete all frees of a device: before PyTorch gives memory back it waits for them, and the trace
- * may say so later only. 0 or -ENOMEM. */
+/* Complete all frees of a device: PyTorch waits for them before it frees segments, though the trace
+ * may show it only later. Return 0 or -ENOMEM. */
 int mt_torch_memory_complete(struct mt_torch_memory *memory, const struct mt_replay *replay,
                              unsigned slot, const struct mt_event *event);
 
-/* Return whether bytes lie in segments that are known; an expandable one has many pieces. */
+/* Return whether a range lies within known segments; an expandable one has many pieces. */
 bool mt_torch_memory_has(const struct mt_torch_memory *memory, uint64_t address, uint64_t size);
 
 #endif

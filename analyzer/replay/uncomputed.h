@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that a program asked a simulated card for and that were not computed: where they decide
- * sizes, a peak may be too small. */
+/* Values that a program read from a simulated card but that were not simulated. If sizes depend on
+ * them, a peak may be too small. */
 #ifndef MT_UNCOMPUTED_H
 #define MT_UNCOMPUTED_H
 
@@ -15,40 +15,38 @@ struct mt_uncomputed {
     size_t n, room;
     uint64_t sizes;   /* sizes and conditions */
     uint64_t numbers; /* integers that the program read */
-    uint64_t reals;   /* real numbers that it read: most are losses, which are only printed */
-    /* Of convolutions: workspaces that a card takes and the simulated one does not; those of
+    uint64_t reals;   /* real numbers that it read, mostly losses that are only printed */
+    /* Convolution workspaces that a real card uses and the simulated one does not; those of
      * programs that let cuDNN try all algorithms. */
     uint64_t workspaces, fastest_workspaces;
     uint64_t cudnn;      /* the version of the cuDNN that answered for workspaces; 0: none */
-    bool is_cudnn_named; /* by the user: it need not be the one of the program's PyTorch */
+    bool is_cudnn_named; /* named by the user, so possibly not that of the program's PyTorch */
 };
 
-/* Take an event of kind MT_UNKNOWN_VALUE. 0 or -ENOMEM. Clear with mt_uncomputed_clear. */
+/* Add an event of kind MT_UNKNOWN_VALUE. Return 0 or -ENOMEM. Clear with mt_uncomputed_clear. */
 int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions *definitions,
                       const struct mt_event *event);
 void mt_uncomputed_clear(struct mt_uncomputed *unknown);
 
 enum { MT_UNCOMPUTED_TEXT = 1024 };
 
-/* Write "17 sizes at net.py:42 forward hang on values that were not computed; the peak may be
- * higher", without an end; "": all are known. Return `out`. */
+/* Write "17 sizes at net.py:42 forward depend on values that are not simulated; the real peak may
+ * be higher", without a full stop; "" if all are known. Return `out`. */
 const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
                                const struct mt_definitions *definitions);
 
-/* Write the same of integers that the program read, which may decide nothing. */
+/* Write the same about integers that the program read, on which nothing may depend. */
 const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
                                        const struct mt_uncomputed *unknown,
                                        const struct mt_definitions *definitions);
 
-/* Return a sentence about workspaces that are not in the peak, without an end; "": there are none.
- */
+/* Return a sentence about workspaces that the peak lacks, without a full stop; "": none. */
 const char *mt_uncomputed_workspaces_text(const struct mt_uncomputed *unknown);
 
 enum { MT_CUDNN_TEXT = 160 };
 
-/* Write whose answer the workspaces of convolutions on the card CUDASIM_GPU are: "convolution
- * workspaces by cuDNN 9.19 (installed): peaks within 0.5 % of an H100's in 13 programs"; "": not
- * known. Return `out`. */
+/* Write which cuDNN reported the convolution workspaces: "convolution workspaces from cuDNN 9.19
+ * (installed): peaks within 0.5 % of an H100's in 13 programs"; "": unknown. Return `out`. */
 const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_uncomputed *unknown,
                           const struct mt_definitions *definitions);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages' table of all memory of a device. */
+/* The report's table of a device's whole memory. */
 #include "analyzer/print/page.h"
 
 #include <string.h>
@@ -52,8 +52,8 @@ static void name_since(char *text, size_t size, const struct mt_cuda_object_coun
     }
 }
 
-/* Print the runtime. The first sample has the context; later samples add new objects, and code that
- * was loaded at its first use. */
+/* Print the CUDA runtime's memory. The first sample has the context; later ones add new objects,
+ * and code loaded at its first use. */
 static void print_runtime(const struct mt_page *page, const struct mt_balance *balance)
 {
     char text[128], name[PART_WIDTH * 4 + 1];
@@ -112,7 +112,7 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     if (balance->known)
         print_sample(page, device);
     else if (device->of_cuda)
-        return; /* said above in the report */
+        return; /* already reported above */
     else
         fputs("\nThe device was not sampled; contexts and other processes are unknown.\n",
               page->out);

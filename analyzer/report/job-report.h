@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several processes of one job, for people and for programs. */
+/* Reports of a job's processes, as text and as JSON. */
 #ifndef MT_JOB_REPORT_H
 #define MT_JOB_REPORT_H
 
@@ -8,14 +8,14 @@
 #include "analyzer/findings/job.h"
 #include "analyzer/support/text.h"
 
-/* Write a line for each of n > 0 ranks (sorted), then the whole page of the one with the highest
+/* Write a line for each of n > 0 ranks (sorted), then the full report of the one with the highest
  * peak. */
 void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_analysis *highest,
                  FILE *out, const struct mt_style *style);
 
-/* Schema memtap.job/1 (memtap-report-json(5)), one rank at a time: their reports go to a spool (a
- * file to write and read) while they are analyzed, and from there to the output in their order,
- * after what compares them. `at` has room for each rank's place in the spool, as `given`. */
+/* Schema memtap.job/1 (memtap-report-json(5)), one rank at a time: reports go to a spool file while
+ * ranks are analyzed, and then to the output in order, after the comparison. `at` has room for each
+ * rank's offset in the spool, indexed by `given`. */
 struct mt_job_spool {
     FILE *file;
     struct mt_job_piece {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages' parts on what PyTorch's allocator has reserved and not handed out. */
+/* The report's parts about memory that PyTorch's allocator has reserved but not allocated. */
 #include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
 
@@ -8,7 +8,7 @@
 
 #define PINS_SHOWN 5u
 #define POOLS_SHOWN 10u
-#define WORTH_PINS 10u /* one in so many reserved bytes must be free in pieces */
+#define WORTH_PINS 10u /* this part of the reserved bytes must be free in pieces */
 
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
 {
@@ -28,7 +28,7 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
     }
 }
 
-/* Print the worst moment of the run: PyTorch reserved more while enough memory was free. */
+/* Print the worst moment at which PyTorch reserved more while enough memory was free. */
 static void print_worst(const struct mt_page *page, const struct mt_device *device,
                         enum mt_free_kind kind)
 {
@@ -63,7 +63,7 @@ static void print_trend(const struct mt_page *page, const struct mt_device *devi
                 trend.first, 100 * trend.first_part, word, trend.last, 100 * trend.last_part);
 }
 
-/* Print a text in lines that begin after so many columns. */
+/* Print wrapped text with a hanging indent. */
 static void put_hanging(const struct mt_page *page, const char *text, unsigned columns)
 {
     char *lines = NULL, *rest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's parts on the program's own names: ranges and marks. */
+/* The report's parts about ranges and marks named by the program. */
 #include "analyzer/print/page.h"
 #include "analyzer/support/search.h"
 
@@ -20,7 +20,7 @@ void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, si
 struct row {
     uint32_t path;
     const struct mt_range_most *most;
-    uint64_t captures; /* of CUDA graphs, which it stands for; 0: it is a range */
+    uint64_t captures; /* number of CUDA graph captures in this row; 0: a range */
 };
 
 MT_ORDER(by_most, struct row, MT_FALLING(most->bytes) ?: MT_RISING(path))
@@ -36,7 +36,7 @@ static size_t inside(const struct mt_ranges *ranges, unsigned slot, uint32_t par
     return n;
 }
 
-/* Choose the outermost level with several ranges: a single range around all of them shows
+/* Choose the outermost level with several ranges, since a single range around all of them shows
  * nothing. */
 static size_t choose(const struct mt_ranges *ranges, unsigned slot, uint32_t *around,
                      struct row *rows)
@@ -55,8 +55,7 @@ static size_t choose(const struct mt_ranges *ranges, unsigned slot, uint32_t *ar
     return n;
 }
 
-/* Join captures: a server captures hundreds of graphs: give them one row, the highest's, which
- * comes first. */
+/* Join captures: a server captures hundreds of graphs, which share one row, that of the highest. */
 static size_t join_captures(const struct mt_page *page, struct row *rows, size_t n)
 {
     const struct mt_ranges *ranges = &page->analysis->replay.tracker.ranges;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's parts on a program that serves: its memory budget, and what it did. */
+/* The report's parts about an inference server: its memory budget and its work. */
 #include "analyzer/print/page.h"
 
 #define ROOM_TEXT 128
@@ -11,7 +11,7 @@ static void print_term(const struct mt_page *page, uint64_t bytes, const char *w
         fprintf(page->out, "%11s  %s\n", mt_size_text(size, bytes), what);
 }
 
-/* Write the room for tokens in the cache; "": not known. */
+/* Write the cache's capacity in tokens; "": unknown. */
 static const char *room_text(char out[ROOM_TEXT], const struct mt_cache_room *room)
 {
     char tokens[MT_SIZE_TEXT], sequences[MT_SIZE_TEXT], longest[MT_SIZE_TEXT];

@@ -12,8 +12,9 @@
 #define WIDTH 80u
 #define SITES_SHOWN 10u
 #define GROUPS_SHOWN 30u
-#define WORTH_ROUNDING 100u /* one in so many bytes was not requested */
-#define FRAMES_SHOWN 6u     /* of a stack */
+#define WORTH_ROUNDING                                                                             \
+    100u                /* report rounding if at least this part of the bytes was not requested */
+#define FRAMES_SHOWN 6u /* of a stack */
 
 static void print_oom(const struct mt_page *page)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports of an analysis. One file each: report-text.c for people, report-json.c for programs.
+ * Reports of an analysis: report-text.c as text, report-json.c as JSON.
  */
 #ifndef MT_REPORT_H
 #define MT_REPORT_H
@@ -12,32 +12,33 @@
 
 #include <stdio.h>
 
-/* Write the page for people, 80 columns wide or as wide as the terminal: how the run ended, the use
- * of its memory in a few sentences, and the details, which mt_report_details writes alone. */
+/* Write the text report, 80 columns wide or as wide as the terminal: how the run ended, its memory
+ * use in a few sentences, and the details, which mt_report_details writes separately. */
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 void mt_report_details(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
-/* Return bytes by category at the moment, as an object; NULL: no memory. */
+/* Return an object of bytes by category at the moment; NULL: no memory. */
 json_t *mt_categories_json(const struct mt_device *device);
-json_t *mt_rules_json(const struct mt_device *device); /* the deciding ones, with their bytes */
+json_t *
+mt_rules_json(const struct mt_device *device); /* the rules that applied, with their bytes */
 
-/* Make page-locked memory of the host an object; NULL: no memory. */
+/* Return an object about page-locked host memory; NULL: no memory. */
 json_t *mt_json_host(const struct mt_analysis *analysis);
 
-/* Make schema memtap.report/1 (memtap-report-json(5)) as an object; NULL: no memory. */
+/* Return a report of schema memtap.report/1 (memtap-report-json(5)); NULL: no memory. */
 json_t *mt_report_object(const struct mt_analysis *analysis);
 
-/* Print the object. 0, -ENOMEM, or -EIO. */
+/* Print the object. Return 0, -ENOMEM, or -EIO. */
 int mt_report_json(const struct mt_analysis *analysis, FILE *out);
 
 /* The reasons for a verdict: the evidence on a block, and each rule's result. */
 
-/* Explain the block that question.address points into: the one that was live at the moment, else
- * the last one there. 0, or -ENOENT: there was none. */
+/* Explain the block at question.address: the one live at the moment, else the last one there.
+ * Return 0, or -ENOENT if there was none. */
 int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
-/* Count the blocks of a stack that were live at the moment, and explain the largest. 0, or -ENOENT:
- * none. */
+/* Count the blocks of a stack that were live at the moment, and explain the largest. Return 0, or
+ * -ENOENT if there are none. */
 int mt_explain_stack(const struct mt_analysis *analysis, uint32_t stack, FILE *out,
                      const struct mt_style *style);
 
@@ -47,7 +48,7 @@ int mt_explain_stack(const struct mt_analysis *analysis, uint32_t stack, FILE *o
 
 void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 
-/* Print schema memtap.blocks/1 (memtap-blocks(1)). 0, -ENOMEM, or -EIO. */
+/* Print schema memtap.blocks/1 (memtap-blocks(1)). Return 0, -ENOMEM, or -EIO. */
 int mt_blocks_json(const struct mt_analysis *analysis, FILE *out);
 
 /*
@@ -58,21 +59,22 @@ int mt_blocks_json(const struct mt_analysis *analysis, FILE *out);
 enum mt_direction { MT_TOP_DOWN, MT_BOTTOM_UP };
 
 /* Print trees without framework frames and without branches of less than a hundredth of all bytes.
- * 0 or -ENOMEM. */
+ * Return 0 or -ENOMEM. */
 int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction direction, FILE *out,
                    const struct mt_style *style);
 
-/* Print "category;outermost frame;...;innermost frame BYTES", a line a stack. 0 or -ENOMEM. */
+/* Print a line "category;outermost frame;...;innermost frame BYTES" for each stack. Return 0 or
+ * -ENOMEM. */
 int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out);
 
-/* Print schema memtap.stacks/1 (memtap-stacks(1)). 0, -ENOMEM, or -EIO. */
+/* Print schema memtap.stacks/1 (memtap-stacks(1)). Return 0, -ENOMEM, or -EIO. */
 int mt_stacks_json(const struct mt_analysis *analysis, FILE *out);
 
-/* One to four sentences: the use of a run's memory, and what was wrong. */
+/* The headline: one to four sentences about a run's memory use and problems. */
 
-/* Write a sentence a line: an out-of-memory; the largest use of the device with the highest peak
- * and its line; growth from iteration to iteration; free memory in PyTorch's reserved memory, if
- * there is much. Write nothing if no memory was allocated. */
+/* Write one sentence per line: an out-of-memory error; the largest use on the device with the
+ * highest peak and its line; growth per iteration; much free memory in PyTorch's reserved memory.
+ * Write nothing if no memory was allocated. */
 void mt_headline(const struct mt_analysis *analysis, FILE *out);
 
 /* Write the names of a trace's native frames into it, to read it on another machine. */
@@ -83,8 +85,8 @@ struct mt_symbolized {
     uint32_t named;  /* newly named */
 };
 
-/* Copy the trace at path to out, with names from this machine. Return 0, or a negative errno:
- * -EINVAL with *error filled if the trace is invalid, else a read or write error. */
+/* Copy the trace at path to out, with names from this machine. Return 0, -EINVAL with *error filled
+ * if the trace is invalid, or another negative errno for a read or write error. */
 int mt_symbolize(const char *path, FILE *out, struct mt_symbolized *result,
                  struct mt_trace_error *error);
 

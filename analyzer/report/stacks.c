@@ -27,7 +27,7 @@ struct entry {
     const struct mt_sum *sum;
     uint32_t *path; /* stacks whose innermost frames the tree shows, from its root on */
     uint32_t length;
-    uint32_t key; /* its present sort key */
+    uint32_t key; /* its current sort key */
 };
 
 struct entries {

@@ -15,7 +15,7 @@
 
 struct work {
     struct mt_definitions *definitions;
-    uint64_t end_offset; /* of the end block: names go before it. 0: none */
+    uint64_t end_offset; /* offset of the end block, before which names are inserted; 0: none */
     struct mt_end end;
     struct mt_chain chain;
     struct mt_encoder *encoder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash table from an address to a small number: open addressing, linear probing, deletion by
- * moving back. Every 64-bit address is a valid key.
+ * A hash table from addresses to small numbers, with open addressing, linear probing, and deletion
+ * by backward shift. Every 64-bit address is a valid key.
  */
 #ifndef MT_ADDRESS_MAP_H
 #define MT_ADDRESS_MAP_H
@@ -17,24 +17,23 @@ struct mt_address_map {
     size_t capacity; /* a power of two, or 0 */
     size_t used;
     unsigned shift;  /* 64 - log2(capacity) */
-    uint64_t factor; /* odd; replaced if addresses were chosen to collide */
+    uint64_t factor; /* odd; replaced if addresses collide on purpose */
 };
 
-/* Longer runs almost never occur by chance in a table that is half full. */
+/* Longer runs almost never occur by chance in a half-full table. */
 #define MT_ADDRESS_MAP_RUN 512u
 
-/* Hash an address as Fibonacci did: addresses are multiples of 512 and more, the product's high
- * bits mix them. */
+/* Fibonacci hashing: addresses are multiples of 512 and more, which the product's high bits mix. */
 static inline size_t mt_address_map_home(const struct mt_address_map *map, uint64_t address)
 {
     return (size_t)((address * map->factor) >> map->shift);
 }
 
-/* Clear a map; one of zeros is empty. */
+/* Clear a map. A zeroed map is empty. */
 void mt_address_map_clear(struct mt_address_map *map);
 
-/* Return the slot of the address, or the free slot where it would go. There is always a free one:
- * at most half of the slots are used. */
+/* Return the slot of the address, or the free slot where it would go. At most half of the slots are
+ * used, so there is always a free one. */
 static inline struct mt_address_slot *mt_address_map_locate(const struct mt_address_map *map,
                                                             uint64_t address)
 {
@@ -44,7 +43,7 @@ static inline struct mt_address_slot *mt_address_map_locate(const struct mt_addr
     return &map->slots[i];
 }
 
-/* Return the value at an address, 0: none. */
+/* Return the value at an address; 0: none. */
 static inline uint32_t mt_address_map_get(const struct mt_address_map *map, uint64_t address)
 {
     return map->capacity ? mt_address_map_locate(map, address)->value : 0;
@@ -98,8 +97,8 @@ static inline uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t 
     return value;
 }
 
-/* Return the place, from 1 on, that a key has in an array of n elements (grow.h); a new key gets
- * the next one, which is zeros. 0: no memory. */
+/* Return a key's index, from 1, in an array of n elements (grow.h). A new key gets the next, zeroed
+ * element. 0: no memory. */
 static inline uint32_t mt_place_of(struct mt_address_map *map, uint64_t key, void *array,
                                    size_t *capacity, size_t *n, size_t size)
 {

@@ -5,8 +5,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* Hand the batch over and wait until it is taken: then the one before it is no longer in use, and
- * the reader may reuse its place. Return whether to read a next one. */
+/* Hand over the batch and wait until it is accepted; then the previous one is no longer in use, and
+ * the reader may reuse it. Return whether to read another. */
 static int hand_over(struct mt_ahead *ahead, int rc, const struct mt_batch *batch,
                      const struct mt_trace_error *error)
 {
@@ -65,7 +65,7 @@ int mt_ahead_next(struct mt_ahead *ahead, struct mt_batch *batch, struct mt_trac
     *batch = ahead->batch;
     *error = ahead->error;
     if (rc > 0)
-        ahead->state = MT_AHEAD_EMPTY; /* the end stays, for another call */
+        ahead->state = MT_AHEAD_EMPTY; /* keep the end for another call */
     pthread_cond_signal(&ahead->changed);
     pthread_mutex_unlock(&ahead->lock);
     return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reader that is one block ahead: its own thread reads and decodes the next batch while the last
- * one is used. With only one processor, or if no thread can be made, it reads in the caller.
+ * A reader that stays one block ahead: a thread reads and decodes the next batch while the last one
+ * is in use. With a single processor, or if no thread can be created, it reads in the caller.
  */
 #ifndef MT_AHEAD_H
 #define MT_AHEAD_H
@@ -11,13 +11,13 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Events in a batch. Handing one over costs some microseconds, and its data is in the other
- * processor's cache anyway. */
+/* Events in a batch. Handing one over costs some microseconds, and its data is in another
+ * processor's cache. */
 #define MT_AHEAD_EVENTS 16384u
 
 struct mt_ahead {
     struct mt_reader *reader; /* the thread's, if there is one */
-    void *room;               /* what its memory counts for */
+    void *room;               /* the account of its memory */
     bool has_thread;
     pthread_t thread;
     pthread_mutex_t lock; /* for the members below */
@@ -28,10 +28,10 @@ struct mt_ahead {
     struct mt_trace_error error;
 };
 
-/* Begin. The caller keeps the reader, and must not use it until mt_ahead_end. */
+/* Begin. The caller keeps ownership of the reader, and must not use it until mt_ahead_end. */
 void mt_ahead_begin(struct mt_ahead *ahead, struct mt_reader *reader);
 
-/* Read the next batch, as mt_reader_next does, but it only lives until the next call. */
+/* Read the next batch as mt_reader_next does. It is valid only until the next call. */
 int mt_ahead_next(struct mt_ahead *ahead, struct mt_batch *batch, struct mt_trace_error *error);
 
 void mt_ahead_end(struct mt_ahead *ahead);

@@ -22,7 +22,7 @@ static const char *source_name(const char *at, const char **name, size_t *length
     return at + n;
 }
 
-/* Return a Python function's name without the functions that it is made in. */
+/* Return a Python function's name without its enclosing functions. */
 static const char *after_locals(const char *name)
 {
     static const char locals[] = "<locals>.";
@@ -50,8 +50,7 @@ void mt_short_type_name(const char *mangled, char *out, size_t size)
 
 typedef char *demangler(const char *mangled, char *buffer, size_t *size, int *status);
 
-/* The C++ runtime's own, if there is one: most machines have it, and the build needs no C++.
- * Several threads may read traces. */
+/* The C++ runtime's demangler, if present, so that the build needs no C++. Thread-safe. */
 static demangler *demangle;
 
 static void find_demangler(void)
@@ -61,7 +60,7 @@ static void find_demangler(void)
         *(void **)&demangle = dlsym(library, "__cxa_demangle");
 }
 
-/* Cut the name before its parameters: before the '(' of the last ')'. */
+/* Cut the name before its parameters: at the '(' of the last ')'. */
 static void cut_parameters(char *name)
 {
     char *clone = strstr(name, " [clone ");

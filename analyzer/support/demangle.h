@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Short names of backward nodes: of C++ types from typeid:
+ * Short names of backward nodes, from the typeid names of C++ types:
  * N5torch8autograd9generated14AddmmBackward0E becomes AddmmBackward0.
  */
 #ifndef MT_DEMANGLE_H
@@ -8,21 +8,22 @@
 
 #include <stddef.h>
 
-/* Write the last plain part of a mangled type name. If it is none: the whole text, of a Python
- * function (an autograd.Function's "Class.backward") what stands behind "<locals>.". out is always
+/* Write the last plain part of a mangled type name. Of other text, write all of it; of a Python
+ * function (an autograd.Function's "Class.backward"), the part after "<locals>.". out is always
  * terminated; text that does not fit is cut. */
 void mt_short_type_name(const char *mangled, char *out, size_t size);
 
-/* Return a function's name from its symbol, without parameters and return type: "at::empty". A new
- * text, NULL: no memory. A symbol that is not C++'s, or invalid, stays as it is. */
+/* Return a function's name from its symbol, without parameters and return type: "at::empty". A
+ * symbol that is invalid or not C++ is returned unchanged. The caller frees the text. NULL: no
+ * memory. */
 char *mt_function_name(const char *symbol);
 
 /*
- * Functions that torch.compile makes from the user's: after a graph break, the rest of a function
- * becomes its own function, "Net.torch_dynamo_resume_in_forward_at_13".
+ * Functions that torch.compile generates: after a graph break, the rest of a function becomes a new
+ * function, "Net.torch_dynamo_resume_in_forward_at_13".
  */
 
-/* Shorten the name of such a function to the user's ("Net.forward"). Other names stay. */
+/* Shorten the name of such a function to the user's ("Net.forward"). Other names are unchanged. */
 void mt_compiled_shorten(char *function);
 
 #endif

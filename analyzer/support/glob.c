@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Return the end of a bracket's pattern, behind its ']'; NULL: nothing closes it. */
+/* Return the end of a bracket expression, after its ']'; NULL: unterminated. */
 static const char *end_of_set(const char *pattern)
 {
     const char *at = pattern + 1;
@@ -41,7 +41,7 @@ static size_t character(const char *text)
     return n;
 }
 
-/* Return the end of a pattern's element at its begin: a character, a set, or an escaped one. */
+/* Return the end of the first element of a pattern: a character, a set, or an escaped character. */
 static const char *end_of_element(const char *pattern)
 {
     const char *end = *pattern == '[' ? end_of_set(pattern) : NULL;
@@ -56,7 +56,7 @@ static const char *end_of_piece(const char *pattern)
     return pattern;
 }
 
-/* Return the text behind what the piece matches at its begin; NULL: it does not. */
+/* Return the text after the piece's match at its start; NULL: no match. */
 static const char *match_piece(const char *piece, const char *end, const char *text)
 {
     for (const char *next; piece < end; piece = next) {
@@ -75,15 +75,15 @@ static const char *match_piece(const char *piece, const char *end, const char *t
     return text;
 }
 
-/* Return the text behind what the piece matches first, or at the end where it is the pattern's last
- * one; NULL: nothing. */
+/* Return the text after the piece's first match, or its match at the end if it is the pattern's
+ * last piece; NULL: none. */
 static const char *find_piece(const char *piece, const char *end, const char *text)
 {
     size_t plain = strcspn(piece, "*?[\\"), n = strlen(text);
     bool is_last = !*end;
     if (piece + plain == end && is_last)
         return n >= plain && !memcmp(text + n - plain, piece, plain) ? text + n : NULL;
-    if (piece + plain == end) { /* in the text's time, whatever it has */
+    if (piece + plain == end) { /* linear in the text, whatever it contains */
         const char *found = memmem(text, n, piece, plain);
         return found ? found + plain : NULL;
     }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The patterns of rules, budgets and options. A rules file and a trace may both come from a
- * stranger, and a name has up to 60,000 bytes: no pattern costs more than text times its longest
- * piece between two '*', and a piece of plain characters only the text.
+ * Patterns of rules, budgets and options. A rules file and a trace may both be untrusted, and a
+ * name has up to 60,000 bytes, so the cost is bounded: the text's length times the longest piece
+ * between two '*', or only the text's length for a piece of plain characters.
  */
 #ifndef MT_GLOB_H
 #define MT_GLOB_H
 
 #include <stdbool.h>
 
-#define MT_GLOB_MOST 1000u /* bytes of a pattern that a file of a stranger's may have */
+#define MT_GLOB_MOST 1000u /* most bytes of a pattern in an untrusted file */
 
-/* Return whether the whole text matches the pattern: '*' stands for any bytes, '?' for one
- * character of UTF-8, [abc], [a-c] and [!abc] for one of these bytes, and what follows '\' for
- * itself. A '[' that nothing closes stands for itself. Any thread. */
+/* Return whether the whole text matches the pattern: '*' matches any bytes, '?' one UTF-8
+ * character, [abc], [a-c] and [!abc] one byte, and '\' escapes the next character. An unterminated
+ * '[' matches itself. Thread-safe. */
 bool mt_glob(const char *pattern, const char *text);
 
 #endif

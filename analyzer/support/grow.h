@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Growing arrays: a pointer, a count and a capacity in the owner's struct.
+ * Growing arrays, as a pointer, a count and a capacity in the owner's struct.
  */
 #ifndef MT_GROW_H
 #define MT_GROW_H
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make room for `need` elements of `size` bytes in *array (realloc'ed; new elements are zero). 0 or
- * -ENOMEM: nothing changed. */
+/* Make room for `need` elements of `size` bytes in *array (realloc'ed; new elements are zeroed).
+ * Return 0, or -ENOMEM with nothing changed. */
 static inline int mt_grow(void *array, size_t *capacity, size_t need, size_t size)
 {
     void *old, *bytes;
@@ -31,15 +31,15 @@ static inline int mt_grow(void *array, size_t *capacity, size_t need, size_t siz
     return 0;
 }
 
-/* Make room for one more behind n elements of an array. */
+/* Make room for one more after n elements of an array. */
 #define MT_GROW(array, capacity, n) mt_grow(&(array), &(capacity), (n) + 1, sizeof *(array))
 
 /* Append a value to n elements. Return 0 or -ENOMEM. */
 #define MT_APPEND(array, capacity, n, ...)                                                         \
     (MT_GROW(array, capacity, n) ? -ENOMEM : ((array)[(n)++] = __VA_ARGS__, 0))
 
-/* Return a place, from 1 on, in an array of n elements with number 0, which nobody uses: the first
- * free one, from which member `next` leads to others, or one more. 0: no memory. */
+/* Return an index, from 1, into an array of n elements whose element 0 is unused: the first of the
+ * free list (linked by member `next`), or a new one. 0: no memory. */
 #define MT_TAKE_PLACE(array, capacity, n, first_free, next)                                        \
     ({                                                                                             \
         uint32_t mt_place = (first_free);                                                          \

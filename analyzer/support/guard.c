@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Paths and not inodes: a file system gives the number of a removed file to a new one. */
+/* Paths rather than inodes, since a file system may reuse a removed file's inode number. */
 static struct {
     struct {
         char *path;
@@ -85,8 +85,8 @@ static enum kind kind_of(const char *path)
     return is_read && !memcmp(magic, MT_TAIL_MAGIC, MAGIC_SIZE) ? TAIL : FOREIGN;
 }
 
-/* Return whether the path is named as a file of a trace that is there. Readers would take it for
- * that. */
+/* Return whether the path is the name of an existing trace's tail or older segment, for which
+ * readers would take it. */
 static bool has_name_of_part(const char *path)
 {
     static const char *const suffixes[] = {MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What no command may replace or write to, whatever name leads there: its own inputs, traces, and
- * the files that belong to one. new-file.c asks for every output.
+ * Files that no command may replace or write to, by whatever name: its own inputs, traces, and
+ * files that belong to traces. new-file.c checks every output.
  */
 #ifndef MT_GUARD_H
 #define MT_GUARD_H
@@ -10,32 +10,31 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Results, with words in mt_guard_error. */
-#define MT_OUTPUT_INPUT (-ENOTUNIQ)   /* the command reads it */
+/* Results; see mt_guard_error for messages. */
+#define MT_OUTPUT_INPUT (-ENOTUNIQ)   /* an input of the command */
 #define MT_OUTPUT_TRACE (-EBADE)      /* a trace */
 #define MT_OUTPUT_PART (-EMEDIUMTYPE) /* a tail or an older segment, or the name of one */
 #define MT_OUTPUT_LIVE (-EDEADLK)     /* a trace that a program is writing */
 
-/* Return 0 if the path may be replaced or written to, or one of the results above. status: of the
- * file, without links; st_mode 0: it is missing. */
+/* Return 0 if the path may be replaced or written to, else one of the results above. status: of the
+ * file, with links resolved; st_mode 0: missing. */
 int mt_guard_output(const char *path, const struct stat *status);
 
-/* Let outputs replace traces, though not inputs, and no trace that is being written: --force. */
+/* Allow outputs to replace traces (--force), except inputs and traces that are being written. */
 void mt_guard_allow_traces(void);
 
-/* Return the words for a result; NULL: it is not one. */
+/* Return a result's message; NULL: not a result. */
 const char *mt_guard_error(int rc);
 
-/* The files that a command reads. For one thread, as command lines are read by one. */
+/* The files that a command reads. Not thread-safe: command lines are parsed by one thread. */
 
-/* Note that the command reads the file with this path, which may be missing. */
+/* Note that the command reads this file, which may be missing. */
 void mt_input_note(const char *path);
 
 /* Return whether a file is an input, by whatever name: the same device and inode. */
 bool mt_input_is(const struct stat *file);
 
-/* Return the permissions (0 to 0777) that all inputs grant which are regular files; 0777: there are
- * none. */
+/* Return the permissions (0 to 0777) granted by all inputs that are regular files; 0777: none. */
 mode_t mt_inputs_mode(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FNV-1a, for tables in memory: two texts of one hash are rare, not impossible. */
+/* FNV-1a, for tables in memory. Collisions are rare but possible. */
 #ifndef MT_HASH_H
 #define MT_HASH_H
 
@@ -9,7 +9,7 @@
 
 #define MT_HASH_SEED UINT64_C(0xcbf29ce484222325)
 
-/* Return the hash of what was hashed before (or a seed) and these bytes. */
+/* Return a hash continued from `hash` (or a seed) with these bytes. */
 static inline uint64_t mt_hash(uint64_t before, const void *bytes, size_t size)
 {
     for (const unsigned char *at = bytes, *end = at + size; at < end; at++)
@@ -17,13 +17,13 @@ static inline uint64_t mt_hash(uint64_t before, const void *bytes, size_t size)
     return before;
 }
 
-/* Hash likewise a text, and the zero that ends it, so that "a", "bc" is not "ab", "c". */
+/* Hash a text with its terminator, so that "a", "bc" differs from "ab", "c". */
 static inline uint64_t mt_hash_text(uint64_t before, const char *text)
 {
     return mt_hash(before, text, strlen(text) + 1);
 }
 
-/* Hash likewise a number, all of whose bits count. */
+/* Hash all bits of a number. */
 static inline uint64_t mt_hash_number(uint64_t before, uint64_t number)
 {
     before ^= number * UINT64_C(0x9e3779b97f4a7c15);

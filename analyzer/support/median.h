@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The middle of several sizes. */
+/* Medians of sizes. */
 #ifndef MT_MEDIAN_H
 #define MT_MEDIAN_H
 
@@ -13,14 +13,14 @@ static inline int mt_by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Sort, the least first. */
+/* Sort in ascending order. */
 static inline void mt_sort_sizes(uint64_t *values, size_t n)
 {
     if (n)
         qsort(values, n, sizeof *values, mt_by_value);
 }
 
-/* Sort likewise, and keep each value once. Return how many there are. */
+/* Sort, and remove duplicates. Return how many are left. */
 static inline size_t mt_sort_once(uint64_t *values, size_t n)
 {
     size_t kept = 0;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_TRIES 100 /* at a name that nobody has */
+#define MOST_TRIES 100 /* attempts to find an unused name */
 
 /* Find "/folder/" of "/folder/file"; "./" of "file". */
 static int folder_of(char folder[PATH_MAX], const char *path)
@@ -43,9 +43,9 @@ int mt_make_folders(const char *path)
     return 0;
 }
 
-/* Return whether another user may have put it there for us to write through. A link: in any folder
- * that others may write; something else: where everybody may, and files are their owners' (/tmp).
- */
+/* Return whether another user may have planted the file for us to write through: a link in any
+ * folder that others may write to; another file in a sticky folder that everybody may write to
+ * (/tmp). */
 static bool is_planted(const struct stat *status, const struct stat *folder)
 {
     if (!status->st_uid || status->st_uid == geteuid() || status->st_uid == folder->st_uid)
@@ -56,7 +56,7 @@ static bool is_planted(const struct stat *status, const struct stat *folder)
            folder->st_mode & S_ISVTX;
 }
 
-/* Follow links to what is to be written: path. Fill in its status; st_mode 0: it is missing. */
+/* Resolve links to the file to be written. Fill in its status; st_mode 0: missing. */
 static int find(char path[PATH_MAX], struct stat *status)
 {
     char folder[PATH_MAX], real[PATH_MAX];
@@ -75,7 +75,7 @@ static int find(char path[PATH_MAX], struct stat *status)
         return -ELOOP;
     if (!S_ISLNK(status->st_mode))
         return 0;
-    /* The kernel follows where /dev/stdout leads: to a pipe, which has no path. */
+    /* Leave /dev/stdout to the kernel: it may lead to a pipe, which has no path. */
     if (!stat(path, status) && !S_ISREG(status->st_mode))
         return 0;
     if (!realpath(path, real))
@@ -93,7 +93,7 @@ static int find_and_make(char path[PATH_MAX], struct stat *status)
     return rc ? rc : find(path, status);
 }
 
-/* Give the file a name that nobody has, by try_name, which returns 0 or -1 with errno. */
+/* Give the file an unused name by try_name, which returns 0, or -1 with errno. */
 static int name_temporary(struct mt_new_file *file, int (*try_name)(struct mt_new_file *file))
 {
     for (unsigned i = 0; i < MOST_TRIES; i++) {
@@ -131,8 +131,8 @@ static int try_open(struct mt_new_file *file)
     return file->fd < 0 ? -1 : 0;
 }
 
-/* Take the mode and the owner of the file that is replaced. A user without the right to give a file
- * away remains its owner. */
+/* Copy the mode and owner of the replaced file. A user without the right to give files away remains
+ * the owner. */
 static int take_mode(const struct mt_new_file *file, const struct stat *old)
 {
     if (fchown(file->fd, old->st_uid, old->st_gid) && fchown(file->fd, (uid_t)-1, old->st_gid))
@@ -222,8 +222,7 @@ static int give_name(struct mt_new_file *file)
     return 0;
 }
 
-/* Check again what the file is to replace: it may have come meanwhile, or have been found to be an
- * input. */
+/* Check again what the file replaces: it may have appeared since, or turned out to be an input. */
 static int check_again(const struct mt_new_file *file)
 {
     struct stat now = {0};

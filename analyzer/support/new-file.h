@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files that memtap's commands write: every output is opened here.
+ * Output files of memtap's commands. Every output is opened here.
  *
- * A file appears whole or not at all. Until it is complete it has no name if the file system can do
- * that, else a temporary name beside the path. It then takes the place of an older file, whose mode
- * and owner it gets. A device, a pipe and a socket's file are written to as they are. A symbolic
- * link is followed, but not one that another user may have planted: in a folder that others may
- * write, a link of somebody who owns neither the process nor the folder. Missing folders are made.
- * What guard.h protects is refused: inputs, traces and what belongs to one.
+ * * * A file appears complete or not at all. Until it is complete it has no name if the file system
+ * supports that, else a temporary name next to the path. It then replaces an older file, whose mode
+ * and owner it gets. Devices, pipes and sockets are written to directly. Symbolic links are
+ * followed, except those that another user may have planted: in a folder that others may write to,
+ * a link owned by neither the process's user nor the folder's owner. Missing folders are created.
+ * Files protected by guard.h are refused: inputs, traces and files that belong to them.
  *
- *     struct mt_new_file file;
- *     int rc = mt_new_file_open(&file, path, 0);
- *     FILE *out = rc ? NULL : mt_new_file_stream(&file);
- *     ...
- *     rc = mt_new_file_close(&file, out, rc);
+ * * * struct mt_new_file file; int rc = mt_new_file_open(&file, path, 0); FILE *out = rc ? NULL :
+ * mt_new_file_stream(&file); ... rc = mt_new_file_close(&file, out, rc);
  */
 #ifndef MT_NEW_FILE_H
 #define MT_NEW_FILE_H
@@ -26,57 +23,57 @@
 #include <sys/types.h>
 
 enum mt_new_file_how {
-    MT_FILE_PRIVATE = 1,  /* a new file is its owner's alone: copies of traces */
-    MT_FILE_ONLY_NEW = 2, /* an older file stays: -EEXIST */
-    MT_FILE_IN_PLACE = 4, /* the caller replaces its own input: no guard */
-    /* A new file shows what the inputs contain: it grants no more than they do. */
+    MT_FILE_PRIVATE = 1,  /* a new file is private to its owner: copies of traces */
+    MT_FILE_ONLY_NEW = 2, /* never replace a file: -EEXIST */
+    MT_FILE_IN_PLACE = 4, /* the caller replaces its own input: skip the guard */
+    /* A new file contains data of the inputs, so it grants no more than they do. */
     MT_FILE_AS_INPUTS = 8
 };
 
 struct mt_new_file {
-    char path[PATH_MAX];      /* without a link at its end */
+    char path[PATH_MAX];      /* with links resolved */
     char temporary[PATH_MAX]; /* "": no name yet */
     unsigned how;             /* enum mt_new_file_how */
-    bool is_direct;           /* the path is a pipe or a device: nothing is renamed */
+    bool is_direct;           /* the path is a pipe or a device and is written to directly */
     int fd;
-    uint64_t written; /* bytes, by way of the stream */
-    bool is_full;     /* the stream was given more than memtap's limit (room.h) */
+    uint64_t written; /* bytes written through the stream */
+    bool is_full;     /* the stream exceeded memtap's limit (room.h) */
 };
 
 /* Return 0 or a negative errno. */
 int mt_new_file_open(struct mt_new_file *file, const char *path, unsigned how);
 
-/* What a file that would be longer than the limit ends with, for mt_output_error. */
+/* The error of a file that would exceed the limit, for mt_output_error. */
 #define MT_OUTPUT_FULL (-EMSGSIZE)
 
-/* Return a stream to the file, to be closed by mt_new_file_close; NULL: errno. */
+/* Return a stream to the file, closed by mt_new_file_close; NULL: see errno. */
 FILE *mt_new_file_stream(struct mt_new_file *file);
 
-/* Give the complete file its name; or discard it. Both close it. */
+/* Give the complete file its name, or discard it. Both close it. */
 int mt_new_file_keep(struct mt_new_file *file);
 void mt_new_file_drop(struct mt_new_file *file);
 
-/* Close the stream (NULL: it could not be made). Keep the file if rc is 0 and all was written,
- * else drop it. Return 0, rc, or a negative errno. */
+/* Close the stream (NULL: it could not be opened). Keep the file if rc is 0 and everything was
+ * written, else discard it. Return 0, rc, or a negative errno. */
 int mt_new_file_close(struct mt_new_file *file, FILE *out, int rc);
 
-/* Open a file, which is made if it is missing, to write at its end. Return a descriptor or a
- * negative errno. */
+/* Open a file for appending, creating it if it is missing. Return a descriptor or a negative errno.
+ */
 int mt_append_open(const char *path);
 
-/* Make the missing folders of a path: "/some/folder/" of "/some/folder/file". Return 0 or a
+/* Create the missing folders of a path: "/some/folder/" of "/some/folder/file". Return 0 or a
  * negative errno. */
 int mt_make_folders(const char *path);
 
-/* Check what is written to as it is, such as a database or a folder: 0, also if it is missing, or a
- * negative errno. */
+/* Check an output that is written in place, such as a database or a folder. Return 0, also if it is
+ * missing, or a negative errno. */
 int mt_check_output(const char *path);
 
-/* Return the words for an error of these functions: those of errno, or memtap's own. */
+/* Return the message for an error of these functions: errno's or memtap's own. */
 const char *mt_output_error(int rc);
 
-/* Open a file without a name in a folder (or, where it cannot be made there, in /tmp), to write and
- * read; it goes with its last descriptor. NULL: errno says why not. */
+/* Open an anonymous file in a folder (or, if that fails, in /tmp) for writing and reading. It
+ * disappears with its last descriptor. NULL: see errno. */
 FILE *mt_unnamed_file(const char *folder);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress of reading a trace: a line on stderr, if that is a terminal, after a second. It
+/* The progress of reading a trace: after a second, a line on stderr if that is a terminal. It
  * disappears at the end. */
 #ifndef MT_PROGRESS_H
 #define MT_PROGRESS_H

@@ -15,15 +15,15 @@
 #define STEPS (UINT64_C(24) << 20)
 #define STEPS_A_BYTE 64u
 #define STEPS_AN_EVENT 64u /* that --most-events allows */
-#define KNOWN 64u          /* files that are told apart */
+#define KNOWN 64u          /* files that are distinguished */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_limited;
 static struct mt_limits asked;
 static uint64_t input;
-static rlim_t before_limit = RLIM_INFINITY; /* the process's own */
-static uint64_t machine;                    /* as it was before we limit the process ourselves */
-static atomic_uint_fast64_t memory, work;   /* the limits; memory 0: none */
+static rlim_t before_limit = RLIM_INFINITY;      /* the process's own */
+static uint64_t machine;                         /* before memtap limits the process itself */
+static atomic_uint_fast64_t memory, work;        /* the limits; memory 0: none */
 static atomic_uint_fast64_t output = UINT64_MAX; /* likewise */
 static atomic_uint_fast64_t done;
 
@@ -32,7 +32,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Return the first number in a kernel file; UINT64_MAX: there is none, or it has "max". */
+/* Return the first number in a kernel file; UINT64_MAX: none, or "max". */
 static uint64_t number_in(const char *path)
 {
     char text[32], *end;
@@ -76,7 +76,7 @@ static void limit_process(void)
 #endif
 }
 
-/* Set the limits by what is read so far. */
+/* Set the limits by the bytes read so far. */
 static void set(void)
 {
     const uint64_t *most = asked.most;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order, and binary search in what is in order. */
+/* Sorting and binary search. */
 #ifndef MT_SEARCH_H
 #define MT_SEARCH_H
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Return how many of the first `n` indices `i` lead, for which `holds`, an expression of `i`, is
- * true: so the first index for which it is false; n: there is none. */
+/* Return the first of `n` indices `i` for which `holds`, an expression of `i`, is false; n: none.
+ * It must be true up to there and false from there on. */
 #define MT_LEADING(i, n, holds)                                                                    \
     ({                                                                                             \
         size_t mt_low = 0, mt_high = (n);                                                          \
@@ -21,12 +21,12 @@
         mt_low;                                                                                    \
     })
 
-/* Return what a comparison of two numbers returns for qsort. */
+/* Compare two numbers for qsort. */
 #define MT_COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* Define a comparison for qsort by keys, of which the first that differs counts:
- * MT_ORDER(by_size, struct block, MT_FALLING(size) ?: MT_RISING(address)). The array's elements are
- * of the type, or point to it. */
+/* Define a comparison for qsort by keys, the first of which that differs counts: MT_ORDER(by_size,
+ * struct block, MT_FALLING(size) ?: MT_RISING(address)). The array's elements have this type, or
+ * point to it. */
 #define MT_ORDER(name, type, keys)                                                                 \
     static int name(const void *left, const void *right)                                           \
     {                                                                                              \
@@ -43,7 +43,7 @@
 #define MT_FALLING(member) MT_COMPARE(b->member, a->member)
 #define MT_BY_TEXT(member) strcmp(a->member, b->member)
 
-/* Sort n elements of an array, and join neighbours in which `same` finds no difference, the later
+/* Sort n elements of an array, and merge neighbours for which `same` finds no difference, the later
  * into the earlier. Return how many are left. */
 typedef int mt_comparison(const void *left, const void *right);
 static inline size_t mt_merge(void *array, size_t n, size_t size, mt_comparison *order,

@@ -77,7 +77,7 @@ const char *mt_device_text(char out[MT_SIZE_TEXT], int device)
     return out;
 }
 
-/* Return the bytes of the next character, and whether it can be shown as it is. */
+/* Return the length of the next character, and whether it is safe to print. */
 static size_t next_character(const char *text, const struct mt_style *style, bool *shown)
 {
     size_t length = mt_safe_next(text, shown);
@@ -168,8 +168,8 @@ void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt
         putc('\n', out);
 }
 
-/* How to write characters with a meaning in a place: each of `special` by `format`, with the
- * character; a ':' at the text's begin by `colon`, if it may begin a line. */
+/* How to escape characters in a place: each of `special` by `format` with the character; a ':' at
+ * the start of the text by `colon`, if it may begin a line. */
 static const struct {
     const char *special, *format, *colon;
 } places[MT_TEXT_PLACES] = {
@@ -180,7 +180,7 @@ static const struct {
     [MT_FOR_PROPERTY] = {"%,:", "%%%02X"},
 };
 
-/* Move behind letters and digits of ASCII, which mean nothing in any place. */
+/* Skip ASCII letters and digits, which are safe everywhere. */
 static const char *skip_plain(const char **text)
 {
     while ((unsigned char)((**text | ' ') - 'a') < 26 || (unsigned char)(**text - '0') < 10)
@@ -221,7 +221,7 @@ void mt_put_word(FILE *out, const char *word)
     fputs(is_plain ? "" : "'", out);
 }
 
-/* Close a stream; one that found no memory before takes nothing now. */
+/* Close a stream. One that ran out of memory before accepts nothing now. */
 int mt_close_memory(FILE *out)
 {
     int last = putc('\0', out);

@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Return a copy in which U+FFFD stands for each invalid byte, to be freed; NULL: no memory. */
+/* Return a copy with U+FFFD in place of each invalid byte, to be freed by the caller; NULL: no
+ * memory. */
 char *mt_valid_copy(const char *text);
 
 /* Abilities of the output. */
@@ -21,10 +22,10 @@ struct mt_style {
     unsigned columns; /* 0: not a terminal */
 };
 
-/* Return "net.py" of "models/net.py"; a path that ends with a slash stays as it is. */
+/* Return "net.py" of "models/net.py"; a path that ends with a slash is returned unchanged. */
 const char *mt_last_part(const char *path);
 
-/* Append to a text in a buffer of so many bytes; what has no room is cut. */
+/* Append to a text in a buffer of `size` bytes, truncating what does not fit. */
 __attribute__((format(printf, 3, 4))) void mt_text_append(char *out, size_t size,
                                                           const char *format, ...);
 
@@ -42,9 +43,9 @@ const char *mt_time_text(char out[MT_SIZE_TEXT], uint64_t ns);
 /* Write "device 0", "an unknown device". Return out. */
 const char *mt_device_text(char out[MT_SIZE_TEXT], int device);
 
-/* Copy foreign text (safe-text.h) to show it on a terminal: unsafe characters become '?', and so do
- * all that are not ASCII if the style has no UTF-8, and a ':' at the begin. At most `columns`
- * characters, 0: all: longer text loses its begin, or its end. */
+/* Copy untrusted text (safe-text.h) for a terminal: unsafe characters become '?', as do non-ASCII
+ * characters if the style has no UTF-8, and a ':' at the start. At most `columns` characters (0:
+ * all); longer text loses its beginning or its end. */
 enum mt_cut { MT_CUT_BEGIN, MT_CUT_END };
 void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum mt_cut cut,
                   const struct mt_style *style);
@@ -59,10 +60,10 @@ static inline void mt_put_lines(FILE *out, const struct mt_style *style, const c
 
 /* The place where a foreign text is written. */
 enum mt_text_for {
-    MT_FOR_PLAIN,    /* a line of text in UTF-8 */
-    MT_FOR_CSV,      /* a field between quotation marks; a ' comes before text that spreadsheets
-                      * would calculate */
-    MT_FOR_FOLDED,   /* a frame of a folded stack, between ';' */
+    MT_FOR_PLAIN,  /* a line of text in UTF-8 */
+    MT_FOR_CSV,    /* a field between quotation marks; text that spreadsheets would evaluate gets a
+                      leading ' */
+    MT_FOR_FOLDED, /* a frame of a folded stack, between ';' */
     MT_FOR_MARKDOWN, /* a line, or a cell of a table */
     MT_FOR_CODE,     /* Markdown's code, between '`' */
     MT_FOR_XML,      /* content, or an attribute's value */
@@ -72,25 +73,26 @@ enum mt_text_for {
     MT_TEXT_PLACES,
 };
 
-/* Write the text so that nothing in it has an effect there: unsafe characters become '?', and
- * characters with a meaning are escaped. The caller writes the text around it (quotation marks). */
+/* Write the text so that it has no effect in this place: unsafe characters become '?', and special
+ * characters are escaped. The caller writes the surrounding quotation marks. */
 void mt_put_text(FILE *out, const char *text, enum mt_text_for place);
 
-/* Write a word as a shell reads it, quoted where it has to be. */
+/* Write a word for a shell, quoted if necessary. */
 void mt_put_word(FILE *out, const char *word);
 
-/* Close a stream of open_memstream, whose text then has one more 0 in its size. Return 0 or
- * -ENOMEM: the text is not whole, which glibc tells nobody. */
+/* Close a stream of open_memstream, after appending a terminator that its size includes. Return 0,
+ * or -ENOMEM if the text is incomplete, which glibc does not report. */
 int mt_close_memory(FILE *out);
 
-/* Switch to a colour of the 256 and back (colour 0); write nothing if the style has no colours. */
+/* Switch to one of the 256 colours, or back (colour 0). Write nothing if the style has no colours.
+ */
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour);
 
-/* Print in such a colour; 0: in none. */
+/* Print in such a colour; 0: no colour. */
 __attribute__((format(printf, 4, 5))) void
 mt_put_coloured(FILE *out, const struct mt_style *style, unsigned colour, const char *format, ...);
 
-/* Print a category's label in its colour, at least so many columns wide. */
+/* Print a category's label in its colour, padded to `width` columns. */
 void mt_put_category(FILE *out, const struct mt_style *style, unsigned category, int width);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convert a number of any size to an integer. A plain cast of a number that does not fit is
- * undefined: damaged traces may have any number, and sums and products of them are larger. */
+ * undefined behaviour, and damaged traces may have any number. */
 #ifndef MT_ANALYZER_TO_INTEGER_H
 #define MT_ANALYZER_TO_INTEGER_H
 
 #include <stdint.h>
 
-/* Round towards 0. A too large number becomes the largest integer, and NaN 0. */
+/* Round towards 0. Numbers that are too large saturate, and NaN becomes 0. */
 static inline int64_t mt_to_int64(double number)
 {
     if (number >= 0x1p63)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Write traces that are made from traces: an encoder's blocks, to a file. All return 0 or a
+ * Write traces derived from traces: an encoder's blocks, to a file. All functions return 0 or a
  * negative errno.
  */
 #ifndef MT_WRITE_H
@@ -12,8 +12,8 @@
 
 int mt_write_bytes(FILE *out, const void *bytes, size_t size);
 
-/* Begin a trace of a new id, whose blocks two encoders make in turn: definitions, events. They keep
- * the chain. */
+/* Begin a trace with a new id, whose blocks alternate between two encoders (definitions, events)
+ * that keep the chain. */
 int mt_write_begin(FILE *out, struct mt_encoder *definitions, struct mt_encoder *events,
                    struct mt_chain *chain);
 

@@ -13,9 +13,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* An id further than this beyond the last one can only come from damage. */
+/* An id further than this beyond the last one means damage. */
 #define ID_SLACK 65536u
-/* Many such steps mean damage, too: a table has at most so many places for each definition, and
+/* Many such steps mean damage, too: a table has at most this many entries per definition, plus
  * these. */
 #define ID_SPREAD 16u
 #define ID_START (1u << 20)
@@ -123,7 +123,8 @@ static int new_frame(struct mt_definitions *d, uint32_t id, struct mt_frame **fr
     return rc ? rc : (*frame)->function ? -EINVAL : 0;
 }
 
-/* Find the first frame of the same place; if a hash is another's, a place has two. 0 or -ENOMEM. */
+/* Find the first frame of the same place; after a hash collision, a place has two. Return 0 or
+ * -ENOMEM. */
 static int note_place(struct mt_definitions *d, uint32_t id)
 {
     struct mt_frame *frame = &d->frames[id];
@@ -155,7 +156,7 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     if (!definition->frame.file && !strncmp(frame->function, "... ", 4)) {
         frame->is_gap = true;
         frame->file = "";
-        frame->marks |= MT_MARK_FRAMEWORK; /* nobody's line */
+        frame->marks |= MT_MARK_FRAMEWORK; /* not anybody's line */
     }
     if (definition->kind == MT_DEF_CALL) {
         frame->root = mt_string(d, definition->frame.root);
@@ -170,7 +171,7 @@ static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
                     const struct mt_frame *frame)
 {
     uint32_t marks = frame->marks;
-    /* A dict that is copied alone does not hold an object's attributes. */
+    /* A dict that is copied separately does not hold an object's attributes. */
     if (!(parent->marks & MT_MARK_COPY_OBJECT))
         marks &= ~(uint32_t)MT_MARK_COPY_DICT;
     stack->marks = parent->marks | marks;
@@ -188,7 +189,7 @@ static int add_module(struct mt_definitions *d, const struct mt_definition *defi
     return rc;
 }
 
-/* Make a text that lives as long as the definitions; NULL: no memory. */
+/* Copy a text for the lifetime of the definitions; NULL: no memory. */
 __attribute__((format(printf, 2, 3))) static const char *make_name(struct mt_definitions *d,
                                                                    const char *format, ...)
 {
@@ -233,7 +234,7 @@ static int add_symbol(struct mt_definitions *d, const struct mt_definition *defi
     return note_place(d, definition->id);
 }
 
-/* Return the stack whose line is shown for a stack: not code that stands for an operator. */
+/* Return the stack whose line is shown for a stack, skipping code that implements an operator. */
 static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struct mt_frame *frame,
                         const struct mt_stack *parent)
 {
@@ -250,7 +251,7 @@ static bool is_backward_of_class(const struct mt_frame *frame)
     return dot && dot != frame->function && (!strcmp(dot, ".backward") || !strcmp(dot, ".vjp"));
 }
 
-/* Add a stack. A caller must be defined before its callees: there can be no circles. */
+/* Add a stack. Callers must be defined before their callees, so there are no cycles. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
     int rc = reserve(d, &d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id,
@@ -338,8 +339,7 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
                                                               : -EINVAL;
 }
 
-/* Return a hash of the qualified name before ".METHOD" and of the file. 0: the frame is not this
- * method. */
+/* Return a hash of the qualified name before ".METHOD" and of the file; 0: not this method. */
 static uint64_t class_of(const struct mt_frame *frame, const char *method)
 {
     const char *dot = strrchr(frame->function, '.');
@@ -350,8 +350,8 @@ static uint64_t class_of(const struct mt_frame *frame, const char *method)
            1;
 }
 
-/* Return a module's class. A class is one if nn.Module calls its forward, or if it makes modules in
- * its constructor and is not framework code. */
+/* Return a module's class: one whose forward nn.Module calls, or that creates modules in its
+ * constructor and is not framework code. */
 static uint64_t module_class(const struct mt_definitions *d, const struct mt_stack *stack)
 {
     const struct mt_frame *frame = mt_frame(d, stack->frame);

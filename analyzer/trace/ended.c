@@ -50,7 +50,7 @@ static enum mt_ended_how of_state(enum mt_trace_state state)
     return how[state];
 }
 
-/* Return how a recovered trace ended: one that an older memtap recovered does not have its end. */
+/* Return how a recovered trace ended; older versions of memtap recover did not store it. */
 static enum mt_ended_how of_recovered(const struct mt_survey *survey)
 {
     static const char whole_tail[] = " events from the tail";
@@ -62,8 +62,8 @@ static enum mt_ended_how of_recovered(const struct mt_survey *survey)
                                : MT_ENDED_KILLED;
 }
 
-/* Find how it ended, except out of memory. The process's or its parent's record of the end counts
- * more than a trace that was not closed. */
+/* Find how it ended, except out of memory. The process's or its parent's record of the end takes
+ * precedence over a trace that was not closed. */
 static enum mt_ended_how find_how(const struct mt_survey *survey, const struct mt_ended *ended)
 {
     enum mt_ended_how told = mt_ended_find(survey->ended, strlen(survey->ended));
@@ -77,7 +77,7 @@ static enum mt_ended_how find_how(const struct mt_survey *survey, const struct m
         return MT_ENDED_KILLED;
     if (ended->exit_code > 0)
         return MT_ENDED_EXIT;
-    if (!is_closed) /* with exit code 0 it was not killed, but the trace was not closed */
+    if (!is_closed) /* exit code 0: not killed, but the trace was not closed */
         return ended->exit_code < 0 ? of_state(survey->state) : MT_ENDED_OPEN;
     return ended->is_recovered ? of_recovered(survey) : MT_ENDED_WHOLE;
 }
@@ -98,7 +98,7 @@ static bool is_by_memory(const struct mt_survey *survey, const struct mt_ended *
     }
 }
 
-/* Copy up to a ";": advice for the reader of the trace follows. */
+/* Copy up to a ";", which precedes advice to the reader of the trace. */
 static void find_what(struct mt_ended *ended, const struct mt_survey *survey,
                       const struct mt_trace_error *fault)
 {
@@ -135,7 +135,7 @@ static const char *find_note(const struct mt_survey *survey, const struct mt_tra
     return notes[survey->state];
 }
 
-/* Find who killed it, of "signal 9 from 4711" or "signal 9 from ancestor 4711". */
+/* Parse the killer from "signal 9 from 4711" or "signal 9 from ancestor 4711". */
 static void find_killer(struct mt_ended *ended, const char *text)
 {
     int at = 0, used = 0, signal = 0;
@@ -193,7 +193,7 @@ static const char *signal_name(int number)
 static void add_process_end(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
 {
     const char *name = signal_name(ended->signal);
-    if (ended->is_by_starter) { /* as servers end their workers */
+    if (ended->is_by_starter) { /* as servers terminate their workers */
         ADD(out, "terminated by process %ld, which started it (%s)", ended->killer,
             name ? name : "a signal");
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a recorded run ended, for every command: E(enumerator, name for --allow-ended and JSON). Only
- * a "whole" run can be good.
+ * a "whole" run can pass.
  */
 #ifndef MT_ENDED_H
 #define MT_ENDED_H
@@ -35,11 +35,11 @@ struct mt_ended {
     int exit_code;      /* -1: none, or unknown */
     int signal;         /* 0: none, or unknown */
     long killer;        /* the process that sent SIGKILL; 0: unknown */
-    bool is_by_starter; /* it had started it, or the process that did */
+    bool is_by_starter; /* the killer is an ancestor */
     uint64_t ooms;      /* how often memory ran out, caught or not */
     bool is_recovered;  /* by memtap recover */
     char what[200];     /* executed: the program; stopped, cut: why; "": unknown */
-    const char *note;   /* a note on the trace, "its end may be missing"; "": none */
+    const char *note;   /* a note on the trace, such as "the trace may lack its end"; "": none */
 };
 
 /* Find the end of a trace that was read to its end, or up to a fault (NULL: none known). */
@@ -50,16 +50,16 @@ const char *mt_ended_name(enum mt_ended_how how);
 /* Return the end of this name; MT_ENDED_COUNT: none. */
 enum mt_ended_how mt_ended_find(const char *name, size_t size);
 
-/* In words: "killed by signal 9 (SIGKILL)", "out of memory, not caught (exit code 1)", "whole".
- * Returns out. */
+/* Write it as text: "killed by signal 9 (SIGKILL)", "out of memory, not caught; exit code 1",
+ * "whole". Return out. */
 #define MT_ENDED_TEXT 400
 const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
-/* Write it as the begin of a sentence, with the note on the trace: "Ended: killed; ...". */
+/* Write it as a sentence without a full stop, with the note on the trace: "Ended: killed; ...". */
 const char *mt_ended_line(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
-/* Return whether nothing needs to be said: the run is whole and not recovered, and memory never ran
- * out. */
+/* Return whether there is nothing to report: the run is complete and not recovered, and memory
+ * never ran out. */
 static inline bool mt_ended_is_plain(const struct mt_ended *ended)
 {
     return ended->how == MT_ENDED_WHOLE && !ended->ooms && !ended->is_recovered;
@@ -68,7 +68,7 @@ static inline bool mt_ended_is_plain(const struct mt_ended *ended)
 /* Return the command that shows the cause: "oom" or "report". */
 const char *mt_ended_command(const struct mt_ended *ended);
 
-/* The ends of runs that a user accepts besides whole ones: --allow-ended. */
+/* The ends that a user accepts besides complete runs: --allow-ended. */
 
 /* One bit for each enum mt_ended_how. */
 typedef unsigned mt_allowed_ends;

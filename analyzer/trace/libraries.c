@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library that asked CUDA for memory. */
+/* The library that requested memory from CUDA. */
 #include "analyzer/support/text.h"
 #include "definitions.h"
 #include "trace-format/meaning/marks.h"

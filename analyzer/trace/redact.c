@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A path of n bytes with its folder replaced is at most this longer: "/3f2a/". */
+/* A path with its folder replaced is at most this much longer: "/3f2a/". */
 #define MOST_MORE 6u
 /* A word of a command line is one path at least 2 bytes long, with a sign before the next. */
 #define ROOM(n) ((n) + (n) / 2 * MOST_MORE + 2 * MOST_MORE)
@@ -40,8 +40,7 @@ static void put_digest(struct out *out, const char *before, const char *text, si
     put(out, digest, 4);
 }
 
-/* Return how much of a path names a folder that is hidden: up to a library of Python, or to the
- * file. */
+/* Return the length of a path's hidden folder: up to a Python library, or to the file. */
 static size_t hidden(const char *path, size_t n)
 {
     static const char python[] = "/lib/python3";
@@ -64,14 +63,14 @@ static void put_path(struct out *out, const char *path, size_t n)
     put(out, path + folder, n - folder);
 }
 
-/* Signs between which a word stands that may be a path. */
+/* Separators of words that may be paths. */
 static bool is_between(char c)
 {
     static const char signs[] = " \t\n=:,;\"'()[]{}|&<>";
     return memchr(signs, c, sizeof signs - 1) != NULL;
 }
 
-/* Put a text with the paths in it replaced: words that begin with a slash, or have one. */
+/* Write a text with its paths replaced: words that contain a slash. */
 static void put_text(struct out *out, const char *text, size_t n, bool any_slash)
 {
     for (size_t at = 0; at < n;) {

@@ -104,7 +104,7 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
     return rc;
 }
 
-/* Note a CUDA allocation call. Page-locked host memory does not count. */
+/* Count a CUDA allocation call, except for page-locked host memory. */
 static void note_cuda(struct mt_survey *survey, const struct mt_event *event)
 {
     if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST)
@@ -138,8 +138,8 @@ void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
         note_cuda(survey, event);
 }
 
-/* Return whether memory ran out, for PyTorch or a library beside it, and PyTorch has allocated
- * nothing since. */
+/* Return whether memory ran out, for PyTorch or a library, and PyTorch has allocated nothing since.
+ */
 static int torch_is_out_of_memory(const struct mt_survey *survey)
 {
     return (survey->kinds[MT_OOM] || survey->failed_libraries) &&

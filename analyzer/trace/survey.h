@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counts of a trace.
+ * Counts of a trace's events.
  */
 #ifndef MT_SURVEY_H
 #define MT_SURVEY_H
@@ -11,38 +11,38 @@
 #include "trace-format/likely.h"
 #include "trace-format/reader.h"
 
-/* The info record of a compact copy on how the recording ended, if it was not closed. */
+/* A compact copy's info record on how the recording ended, if it was not closed. */
 #define MT_STATE_INFO MT_WHOLE "state="
 
 struct mt_survey {
     uint64_t events;
     uint64_t bytes; /* of the file */
-    uint64_t lost;  /* events not recorded, by the LOST events */
+    uint64_t lost;  /* lost events, according to the LOST events */
     uint64_t kinds[MT_KIND_LIMIT];
     uint64_t short_lived, short_lived_bytes; /* blocks that a light recording left out */
     uint64_t last_time_ns;
-    enum mt_trace_state state; /* of a compact copy: its original's */
+    enum mt_trace_state state; /* a compact copy's original */
     bool is_copy_of_such;
-    int complete;              /* the recording was closed: `end` counts */
-    bool is_unnumbered;        /* its format does not show whether a block is missing */
-    struct mt_end end;         /* the recording's own */
-    uint64_t allocs_at_oom;    /* kinds[MT_ALLOC], when memory ran out the last time for PyTorch, */
-    uint64_t failed_libraries; /* or a library beside it: CUDA calls, as below */
+    int complete;               /* the recording was closed: `end` counts */
+    bool is_unnumbered;         /* the format cannot show missing blocks */
+    struct mt_end end;          /* the recording's own */
+    uint64_t allocs_at_oom;     /* kinds[MT_ALLOC] when memory last ran out for PyTorch, */
+    uint64_t failed_libraries;  /* or for a library: CUDA calls, as below */
     bool is_cuda_out_of_memory; /* the same for CUDA calls */
     uint64_t failed_cuda;       /* CUDA calls without enough memory; a repeated one counts once */
     uint64_t wanted_of_cuda;    /* the last one's bytes */
     const struct mt_definitions
-        *definitions; /* while it reads: calls of libraries are known by them */
+        *definitions; /* used while reading, to recognize libraries' calls */
     /* The info records of these names, cut if they do not fit; "": none. */
     char ended[64], recovered[200], stopped[200], executed[200];
 };
 
-/* Read a whole trace. definitions: filled, unless NULL. Return mt_scan's result. */
+/* Survey a whole trace, and fill definitions unless NULL. Return mt_scan's result. */
 int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions *definitions,
               struct mt_trace_error *error);
 
-/* Begin a survey by its parts, for other passes: the file's size; a block with all its events; or a
- * block without its events, then each event. */
+/* Survey a trace as part of another pass: begin with the file's size, then add blocks with all
+ * events, or blocks without events and then each event. */
 void mt_survey_begin(struct mt_survey *survey, const char *path);
 void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch);
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch);
@@ -62,12 +62,12 @@ static inline void mt_survey_event(struct mt_survey *survey, const struct mt_eve
         mt_survey_rare(survey, event);
 }
 
-/* Return how often memory ran out; return whether it did and nothing was allocated since: by
- * PyTorch and libraries beside it if the process uses it, else by CUDA calls. */
+/* Return how often memory ran out; return whether it did and nothing was allocated since. Counts
+ * PyTorch and libraries if the process uses PyTorch, else CUDA calls. */
 uint64_t mt_survey_ooms(const struct mt_survey *survey);
 bool mt_survey_is_out_of_memory(const struct mt_survey *survey);
 
-/* Return the number of missing events, as far as known. */
+/* Return the number of lost events, as far as known. */
 uint64_t mt_survey_lost(const struct mt_survey *survey);
 
 /* Return the length of the recording. */

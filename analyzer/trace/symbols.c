@@ -80,8 +80,8 @@ static int open_path(struct file *file, const char *path)
     GElf_Addr bias;
     struct stat status;
     if (stat(path, &status) || !S_ISREG(status.st_mode))
-        return 0;        /* a trace may name any file */
-    mt_room_input(path); /* its symbols take memory by its size, not by the trace's */
+        return 0;        /* a trace may contain any path */
+    mt_room_input(path); /* its symbols use memory in proportion to its size, not the trace's */
     file->dwfl = dwfl_begin(&callbacks);
     if (!file->dwfl)
         return 0;
@@ -160,7 +160,7 @@ static const struct function *find_function(const struct file *file, uint64_t ad
     return function;
 }
 
-/* Keep a text that was made for the caller. */
+/* Keep a text that was allocated for the caller. */
 static const char *keep(struct mt_symbols *symbols, char *text)
 {
     if (text && MT_GROW(symbols->texts, symbols->texts_capacity, symbols->n_texts)) {

@@ -22,8 +22,8 @@ const char *mt_group_by_name(enum mt_property by)
 
 MT_ORDER(by_bytes, struct mt_group, MT_FALLING(bytes) ?: MT_BY_TEXT(name))
 
-/* Name a sum's group. Types come from labels: blocks without a parameter, a gradient or a tensor of
- * a graph have none, so the category stands before. */
+/* Name a sum's group. Types come from labels, which only parameters, gradients and tensors of
+ * graphs have, so the category precedes the type. */
 static void name_group(char out[MT_PROPERTY_TEXT], const struct mt_naming *naming,
                        enum mt_property by, const struct mt_sum *sum)
 {
@@ -36,7 +36,7 @@ static void name_group(char out[MT_PROPERTY_TEXT], const struct mt_naming *namin
              by == MT_BY_DTYPE ? ", " : "", text ? text : properties[by].unknown);
 }
 
-/* Add a group. Different numbers may have one name. */
+/* Add a group. Different numbers may share a name. */
 static int add_group(struct mt_groups *groups, const char *name, const struct mt_sum *sum,
                      enum mt_property by)
 {

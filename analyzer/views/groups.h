@@ -13,7 +13,7 @@ const char *mt_group_by_name(enum mt_property by);
 struct mt_group {
     const char *name; /* the groups' */
     uint64_t bytes, blocks;
-    uint32_t stack; /* by stack: the stack that the name numbers; 0: unknown */
+    uint32_t stack; /* by stack: the stack of the name's number; 0: unknown */
 };
 
 struct mt_groups {
@@ -22,7 +22,7 @@ struct mt_groups {
     struct mt_texts names;
 };
 
-/* Group the blocks. 0 or -ENOMEM. Clear with mt_groups_clear in any case. */
+/* Group the blocks. Return 0 or -ENOMEM. Call mt_groups_clear in any case. */
 int mt_groups_collect(struct mt_groups *groups, const struct mt_naming *naming, enum mt_property by,
                       const struct mt_verdict *verdicts, size_t n);
 void mt_groups_clear(struct mt_groups *groups);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block's properties, by which every output names, lists and groups blocks. A property is a
- * number; of most properties it stands for a text.
+ * A block's properties, by which all outputs name, list and group blocks. A property is a number,
+ * which usually stands for a text.
  */
 #ifndef MT_PROPERTIES_H
 #define MT_PROPERTIES_H
@@ -27,7 +27,7 @@
 /* clang-format on */
 
 #define MT_PROPERTY_NAME(id, name, ...) " " name
-#define MT_PROPERTY_NAMES (&(MT_PROPERTIES(MT_PROPERTY_NAME))[1]) /* with blanks between them */
+#define MT_PROPERTY_NAMES (&(MT_PROPERTIES(MT_PROPERTY_NAME))[1]) /* separated by spaces */
 
 enum mt_property {
     MT_BY_SITE, /* a call site: category, line, operator and name (sites.h) */
@@ -41,14 +41,14 @@ enum mt_property {
     MT_BY_SURE,                     /* 0: the category is a guess */
 };
 
-/* What gives numbers their texts. */
+/* The source of the numbers' texts. */
 struct mt_naming {
     const struct mt_definitions *definitions;
     const struct mt_ranges *ranges;
     const struct mt_user_rules *rules;
 };
 
-/* Return a block's number. */
+/* Return the number of a block's property. */
 uint32_t mt_property(const struct mt_naming *naming, enum mt_property property,
                      const struct mt_verdict *verdict);
 

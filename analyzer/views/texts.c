@@ -36,7 +36,7 @@ static int make_room(struct mt_texts *texts)
 
 int mt_texts_add(struct mt_texts *texts, const char *text, uint32_t *index)
 {
-    /* Look first: what is there is valid. */
+    /* Search first: stored texts are valid. */
     size_t slot = texts->n_slots ? locate(texts, text) : 0;
     if (texts->n_slots && texts->slots[slot]) {
         *index = texts->slots[slot] - 1;

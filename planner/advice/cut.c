@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return whether nothing was allocated after the last request that failed: what the program asked
- * for next is not in the trace. */
+/* Return whether nothing was allocated after the last failed request, so that the trace lacks what
+ * follows. */
 static bool is_cut(const struct mt_asked *asked)
 {
     size_t last = mt_failed_last(asked);
@@ -26,7 +26,7 @@ struct item {
 
 MT_ORDER(by_event, struct item, MT_RISING(event) ?: MT_RISING(order))
 
-/* Return the program's own number of a recorded block; UINT32_MAX: it asked for none. */
+/* Return the program's number of a recorded block; UINT32_MAX: it did not request it. */
 static uint32_t number_of(const struct mt_asked *asked, size_t n, uint64_t event)
 {
     size_t low = MT_LEADING(i, n, asked->recorded[i].event < event);
@@ -42,7 +42,7 @@ static void put(struct item *item, size_t *n, uint64_t event, struct mt_request 
     ++*n;
 }
 
-/* Return what was not PyTorch's after the first n requests. */
+/* Return the memory used outside PyTorch after the first n requests. */
 static uint64_t others_of(const struct mt_asked *asked, size_t n)
 {
     while (n && asked->request[n - 1].kind != MT_REQUEST_OTHERS)
@@ -50,7 +50,7 @@ static uint64_t others_of(const struct mt_asked *asked, size_t n)
     return n ? asked->request[n - 1].size : 0;
 }
 
-/* List what comes after the cut, in its order. */
+/* List what follows the cut, in order. */
 static size_t list(struct item *item, const struct mt_cut_run *cut,
                    const struct mt_recording *recording, const struct mt_asked *asked, size_t own)
 {
@@ -88,7 +88,7 @@ static size_t list(struct item *item, const struct mt_cut_run *cut,
     return n;
 }
 
-/* Join what follows. The failed request's own free is not the program's. */
+/* Append what follows, without the failed request's free, which is not the program's. */
 static int join(struct mt_cut_run *cut, const struct mt_recording *recording,
                 const struct mt_asked *asked)
 {
@@ -114,8 +114,8 @@ static int join(struct mt_cut_run *cut, const struct mt_recording *recording,
     return 0;
 }
 
-/* Return the phase of an event. A loss may be outside all modules: it is forward's, if nothing came
- * since but forward. */
+/* Return the phase of an event. A loss computed outside all modules belongs to forward if nothing
+ * else came since. */
 static enum mt_phase phase_of(const struct mt_recording *recording, uint64_t event)
 {
     const struct mt_recorded_block *block = mt_recorded_at(recording, event);

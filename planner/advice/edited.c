@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edited lives as requests: the blocks' own, and of the recorded ones all that is not about a
- * block. */
+/* Turn edited lifetimes into requests, keeping all recorded requests that are not about a block. */
 #include "analyzer/support/search.h"
 #include "trial.h"
 
@@ -9,13 +8,13 @@
 
 struct item {
     uint64_t moment;
-    size_t order; /* of items of one moment */
+    size_t order; /* order of items of one moment */
     struct mt_request request;
 };
 
 MT_ORDER(by_moment, struct item, MT_RISING(moment) ?: MT_RISING(order))
 
-/* Return the recorded allocation of an event; NULL: none. Both come in the order of events. */
+/* Return the recorded allocation of an event; NULL: none. Call it in the order of events. */
 static const struct mt_request *asked_at(const struct mt_asked *asked, size_t *at, uint64_t event)
 {
     while (*at < asked->n && (asked->recorded[*at].event < event ||
@@ -63,7 +62,7 @@ static void add_blocks(struct item *item, size_t *n, const struct mt_asked *aske
     }
 }
 
-/* Order the requests. The request in question comes last of its moment. */
+/* Sort the requests. The failed request comes last in its moment. */
 int mt_trial_edited(const struct mt_asked *asked, const struct mt_edits *edits, uint64_t event,
                     struct mt_request **request, size_t *n)
 {

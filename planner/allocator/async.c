@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backend:cudaMallocAsync: the driver's pool. It takes memory of the card in pieces of 32 MiB, maps
- * what is free behind any address, so that it has no fragments, and keeps it until
- * torch.cuda.empty_cache(). It counts what was requested, and hands out units of 512 bytes.
+ * backend:cudaMallocAsync: the driver's pool. It reserves memory in pieces of 32 MiB, can map free
+ * memory behind any address and so does not fragment, and keeps it until torch.cuda.empty_cache().
+ * It counts requested bytes and allocates units of 512 bytes.
  */
 #include "inside.h"
 
@@ -40,7 +40,7 @@ static bool grow(struct mt_allocator *allocator, uint64_t used)
     mt_async_trim(allocator);
     return reserve(allocator, up(used - allocator->now.reserved, piece)) ||
            reserve(allocator,
-                   up(used - allocator->now.reserved, MT_PAGE)); /* the last of the card */
+                   up(used - allocator->now.reserved, MT_PAGE)); /* the rest of the card */
 }
 
 bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *request)

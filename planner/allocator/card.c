@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the card has free, and requests that it has no memory for. */
+/* The card's free memory, and requests that it cannot serve. */
 #include "analyzer/support/grow.h"
 #include "inside.h"
 

@@ -14,11 +14,11 @@ enum { WORDS_MAX = 256, WORD_MAX = 48 };
 static const uint64_t mb = 1 << 20;
 static const uint64_t default_large_segment = 20 << 20;
 
-/* The text as PyTorch cuts it: words, and each of , : [ ] by itself. */
+/* The text in PyTorch's tokens: words, and each of , : [ ]. */
 struct words {
     char word[WORDS_MAX][WORD_MAX];
-    unsigned count, at; /* at: the one that is read next */
-    bool strict;        /* an old reader, which looks whether a ':' is one */
+    unsigned count, at; /* at: the next one */
+    bool strict;        /* an old parser, which checks that a ':' is one */
     struct mt_torch_release release;
     struct mt_alloc_conf_error *error;
 };
@@ -26,7 +26,7 @@ struct words {
 struct key {
     const char *name;
     int (*read)(struct words *words, struct mt_alloc_conf *conf);
-    int since; /* enum mt_torch_change; -1: all releases of the table have it */
+    int since; /* enum mt_torch_change; -1: supported by all releases in the table */
 };
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct words *words, const char *format,
@@ -66,7 +66,7 @@ static int cut(struct words *words, const char *text)
     return 0;
 }
 
-/* Return the next word; NULL: there is none. */
+/* Return the next word; NULL: none. */
 static const char *next(struct words *words)
 {
     return words->at < words->count ? words->word[words->at++] : NULL;
@@ -77,7 +77,7 @@ static bool comes(const struct words *words, const char *what)
     return words->at < words->count && !strcmp(words->word[words->at], what);
 }
 
-/* Read a separator. Newer releases only look that there is a word. */
+/* Parse a separator. Newer releases accept any word. */
 static int separator(struct words *words, const char *what)
 {
     const char *word = next(words);
@@ -87,8 +87,8 @@ static int separator(struct words *words, const char *what)
     return 0;
 }
 
-/* Read a number. Like std::stoi and std::stoull: what follows the digits is ignored, and minus
- * wraps around. */
+/* Parse a number as std::stoi and std::stoull do: ignore what follows the digits, and wrap around
+ * at a minus. */
 static int number_of(struct words *words, const char *what, const char *word, uint64_t *number)
 {
     char *end;
@@ -153,7 +153,7 @@ static int read_megabytes(struct words *words, const char *what, uint64_t least,
     return 0;
 }
 
-/* Return the least value of what is held against the size of large segments. */
+/* Return the least valid value of a setting that is compared with the large segment size. */
 static uint64_t least_split(const struct words *words, const struct mt_alloc_conf *conf)
 {
     return conf->large_segment_size / mb + words->strict;
@@ -230,7 +230,7 @@ static int read_backend(struct words *words, struct mt_alloc_conf *conf)
     return 0;
 }
 
-/* Read a fraction of the card, or GiB: "0.5", "40G". PyTorch ignores others; we say so. */
+/* Parse a fraction of the card or GiB: "0.5", "40G". PyTorch ignores anything else; report it. */
 static int read_reserve(struct words *words, struct mt_alloc_conf *conf)
 {
     char *end;
@@ -253,7 +253,7 @@ static bool is_power(uint64_t number)
     return number && !(number & (number - 1));
 }
 
-/* Read one "256:4" of the list: the interval that begins at 256 MiB has 4 divisions. */
+/* Parse one "256:4" of the list: 4 divisions for the interval that begins at 256 MiB. */
 static int read_interval(struct words *words, struct mt_alloc_conf *conf, unsigned *last,
                          bool *is_first)
 {
@@ -319,7 +319,7 @@ static int read_roundup(struct words *words, struct mt_alloc_conf *conf)
     return 0;
 }
 
-/* Pass the value over: what is about host memory or locks is not modelled. */
+/* Skip the value: settings of host memory and locks are not modelled. */
 static int pass_over(struct words *words, struct mt_alloc_conf *conf)
 {
     int error = separator(words, ":");
@@ -366,7 +366,8 @@ static const struct key *key_of(const char *name)
     return NULL;
 }
 
-/* Read the large segment's size. The other sizes are held against this one, wherever it stands. */
+/* Parse the large segment size first, since other sizes are compared with it wherever it appears.
+ */
 static int read_large_segment_first(struct words *words, struct mt_alloc_conf *conf)
 {
     int error = 0;

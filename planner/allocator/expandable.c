@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expandable segments: addresses for more than the card has, and memory mapped behind parts of
+/* Expandable segments: address ranges larger than the card, with memory mapped behind parts of
  * them. */
 #include "analyzer/support/to-integer.h"
 #include "inside.h"
@@ -40,7 +40,7 @@ static struct mt_alloc_block *new_segment(struct mt_allocator *allocator,
 {
     uint64_t size = addresses_of(allocator, wanted->side);
     struct mt_alloc_block *block;
-    if (wanted->size > size) /* by expandable_segments_reserve: one block has one segment */
+    if (wanted->size > size) /* with expandable_segments_reserve, one block has one segment */
         return NULL;
     block = mt_block_new(allocator, wanted->side, wanted->stream, allocator->next_expandable, size);
     if (!block)
@@ -52,7 +52,7 @@ static struct mt_alloc_block *new_segment(struct mt_allocator *allocator,
     return block;
 }
 
-/* Find the lowest addresses, free or unmapped, that have room; or a new segment's. */
+/* Find the lowest addresses, free or unmapped, with enough room, or add a segment. */
 static struct mt_alloc_block *find_addresses(struct mt_allocator *allocator,
                                              const struct mt_wanted *wanted)
 {
@@ -71,8 +71,8 @@ static struct mt_alloc_block *find_addresses(struct mt_allocator *allocator,
     return new_segment(allocator, wanted);
 }
 
-/* Map handles behind the first `size` bytes of an unmapped block, which joins what is free beside
- * it. */
+/* Map handles behind the first `size` bytes of an unmapped block, and merge it with adjacent free
+ * memory. */
 static bool map(struct mt_allocator *allocator, struct mt_alloc_block *block, uint64_t size)
 {
     uint64_t handle = handle_size(allocator, block->side);
@@ -128,8 +128,8 @@ bool mt_find_expandable(struct mt_allocator *allocator, struct mt_wanted *wanted
     return true;
 }
 
-/* Keep the rest free. A part of a free block that is no whole handle stays free, beside what is
- * unmapped. */
+/* Unmap the whole handles of a free block. Its partial handles stay free, next to the unmapped
+ * part. */
 static void keep_free(struct mt_allocator *allocator, struct mt_alloc_block *block, bool behind,
                       uint64_t size)
 {

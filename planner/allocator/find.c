@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounding, and the free block that fits best. */
+/* Rounding, and the best-fitting free block. */
 #include "inside.h"
 
 static unsigned log2_of(uint64_t size)
@@ -7,7 +7,7 @@ static unsigned log2_of(uint64_t size)
     return 63 - (unsigned)__builtin_clzll(size);
 }
 
-/* Return roundup_power2_divisions of the interval that the size lies in. */
+/* Return roundup_power2_divisions for the size's interval. */
 static uint64_t divisions_of(const struct mt_allocator *allocator, uint64_t size)
 {
     int interval = (int)log2_of(size) - 20;
@@ -46,14 +46,14 @@ uint64_t mt_segment_size(const struct mt_allocator *allocator, uint64_t size)
     return (size + MT_ROUND_LARGE - 1) / MT_ROUND_LARGE * MT_ROUND_LARGE;
 }
 
-/* Return what the block can grow to, by mapping the addresses behind it. */
+/* Return the size that the block can grow to by mapping the addresses after it. */
 static uint64_t expandable_size(const struct mt_alloc_block *block)
 {
     const struct mt_alloc_block *after = block->after;
     return block->size + (after && after->state == MT_BLOCK_UNMAPPED ? after->size : 0);
 }
 
-/* Find the best one. An expandable block fits best by what it can grow to. */
+/* Find the best fit. An expandable block counts with the size that it can grow to. */
 static struct mt_alloc_block *best_expandable(const struct mt_free_set *set, struct mt_free_at at)
 {
     struct mt_alloc_block *block = mt_free_set_block(set, at);
@@ -67,7 +67,7 @@ static struct mt_alloc_block *best_expandable(const struct mt_free_set *set, str
     return block;
 }
 
-/* Return the next one that cudaMalloc gave; it is not asked whether the size is the best. */
+/* Return the next block of a cudaMalloc segment, without checking for the best fit. */
 static struct mt_alloc_block *not_expandable(const struct mt_free_set *set, struct mt_free_at at)
 {
     struct mt_alloc_block *block;
@@ -113,7 +113,7 @@ static bool must_split(const struct mt_allocator *allocator, const struct mt_wan
     return wanted->size < allocator->conf.max_split_size && rest > MT_SMALL_SIZE;
 }
 
-/* Cut the block: its first `size` bytes become a block of their own; the rest stays what it was. */
+/* Split the block: its first `size` bytes become a separate block; the rest keeps its state. */
 static struct mt_alloc_block *cut(struct mt_allocator *allocator, struct mt_alloc_block *rest,
                                   uint64_t size)
 {

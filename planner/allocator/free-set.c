@@ -31,8 +31,7 @@ void mt_free_set_clear(struct mt_free_set *set)
     *set = (struct mt_free_set){0};
 }
 
-/* Return the first chunk whose last entry is not below the key; the number of chunks where all are.
- */
+/* Return the first chunk whose last entry is not below the key, or the number of chunks. */
 static unsigned chunk_of(const struct mt_free_set *set, const struct mt_free_key *key)
 {
     return (unsigned)MT_LEADING(i, set->count, is_below(&set->last[i], key));
@@ -121,7 +120,7 @@ static void note_last(struct mt_free_set *set, unsigned at)
     set->last[at] = chunk->entry[chunk->count - 1].key;
 }
 
-/* Move the upper half of a full chunk to a new one behind it. */
+/* Move the upper half of a full chunk to a new one after it. */
 static bool halve(struct mt_free_set *set, unsigned at)
 {
     struct mt_free_chunk *low, *high;
@@ -141,7 +140,7 @@ bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_
 {
     unsigned at = chunk_of(set, &key), i;
     if (at == set->count && at)
-        at--; /* behind all others */
+        at--; /* after all others */
     if (!set->count && !add_chunk(set, 0))
         return false;
     if (set->chunk[at]->count == ENTRIES) {
@@ -158,7 +157,7 @@ bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_
     return true;
 }
 
-/* Join a chunk with the one behind it, where they leave half of one empty. */
+/* Merge a chunk with the next one if both together leave half of one empty. */
 static void join(struct mt_free_set *set, unsigned at)
 {
     struct mt_free_chunk *low = set->chunk[at], *high;

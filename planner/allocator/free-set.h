@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks in the order in which the allocator looks for them: by size, then by address. Sorted
- * arrays of at most 64 entries, in an array: a search and an insertion touch a few cache lines.
+ * Free blocks in the allocator's search order: by size, then by address. An array of sorted arrays
+ * of at most 64 entries, so that a search or an insertion touches few cache lines.
  */
 #ifndef MT_PLANNER_FREE_SET_H
 #define MT_PLANNER_FREE_SET_H
@@ -19,7 +19,7 @@ struct mt_free_key {
 
 struct mt_free_set {
     struct mt_free_chunk **chunk; /* none is empty */
-    struct mt_free_key *last;     /* of each chunk, the key of its last entry */
+    struct mt_free_key *last;     /* each chunk's last key */
     unsigned count, room;
 };
 
@@ -27,18 +27,18 @@ struct mt_free_at {
     unsigned chunk, entry;
 };
 
-/* Free the memory; the set is empty then. A set of zeros is an empty one. */
+/* Free the memory and empty the set. A zeroed set is empty. */
 void mt_free_set_clear(struct mt_free_set *set);
-/* Return the first entry that is not below the key. */
+/* Return the position of the first entry that is not below the key. */
 struct mt_free_at mt_free_set_from(const struct mt_free_set *set, struct mt_free_key key);
-/* Return the block at a position; NULL: the position is the end. */
+/* Return the block at a position; NULL at the end. */
 struct mt_alloc_block *mt_free_set_block(const struct mt_free_set *set, struct mt_free_at at);
 struct mt_free_at mt_free_set_next(const struct mt_free_set *set, struct mt_free_at at);
-/* Go back by one. False: it is the first one; *at is then unchanged. */
+/* Step back. Return false at the first entry, with *at unchanged. */
 bool mt_free_set_back(const struct mt_free_set *set, struct mt_free_at *at);
-/* Put an entry in. False: no memory. Positions are invalid then, as after a removal. */
+/* Insert an entry. Return false without memory. Insertions and removals invalidate positions. */
 bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_alloc_block *block);
-/* Remove an entry, which must be there. */
+/* Remove an entry, which must exist. */
 void mt_free_set_take(struct mt_free_set *set, struct mt_free_key key);
 
 #endif

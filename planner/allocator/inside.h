@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the model share. The words: a segment is what CUDA gave, a block is a piece of
- * one, a side is the small or the large half of a pool. Functions that need memory set `no_memory`.
+ * Shared by the model's files. A segment is allocated from CUDA, a block is a piece of a segment, a
+ * side is the small or the large half of a pool. Functions that run out of memory set `no_memory`.
  */
 #ifndef MT_PLANNER_INSIDE_H
 #define MT_PLANNER_INSIDE_H
@@ -12,34 +12,34 @@
 enum mt_piece_state {
     MT_BLOCK_FREE, /* in its side's `free` */
     MT_BLOCK_LIVE,
-    MT_BLOCK_WAITING,  /* freed; waits for streams */
-    MT_BLOCK_DEFERRED, /* freed during a capture, which holds the wait back */
-    MT_BLOCK_UNMAPPED, /* addresses of an expandable segment without memory: in `unmapped` */
+    MT_BLOCK_WAITING,  /* freed, but waits for streams */
+    MT_BLOCK_DEFERRED, /* freed during a capture, which defers the wait */
+    MT_BLOCK_UNMAPPED, /* unmapped addresses of an expandable segment: in `unmapped` */
 };
 
 /* Another stream that uses a block. */
 struct mt_stream_use {
     struct mt_stream_use *next;
     uint16_t stream;
-    bool in_capture; /* recorded while a capture was under way */
+    bool in_capture; /* recorded during a capture */
 };
 
 struct mt_alloc_block {
     uint64_t address, size;
     uint64_t requested;
     uint64_t age_base;                     /* the side's `searches` when the block became free */
-    struct mt_alloc_block *before, *after; /* in its segment; a whole segment has neither */
+    struct mt_alloc_block *before, *after; /* neighbours in its segment; NULL: none */
     struct mt_alloc_side *side;
-    uint64_t segment; /* where an expandable segment's addresses begin; 0: it is cudaMalloc's */
+    uint64_t segment; /* start of an expandable segment's addresses; 0: cudaMalloc's */
     struct mt_stream_use *uses;
-    uint32_t number; /* the caller's; in the list of free block structs: none */
+    uint32_t number; /* the caller's number; unused in the list of free structs */
     uint16_t stream;
     uint8_t state;    /* enum mt_piece_state */
-    bool is_complete; /* what it waits for is done */
-    bool is_safe;     /* that was said within a capture: its graph keeps the order */
+    bool is_complete; /* its wait is complete */
+    bool is_safe;     /* completed within a capture, whose graph keeps the order */
 };
 
-/* The blocks of one stream that can be had. */
+/* The available blocks of one stream. */
 struct mt_alloc_stream {
     struct mt_free_set free, unmapped;
 };
@@ -57,11 +57,11 @@ struct mt_alloc_pool {
     uint16_t number; /* 0: PyTorch's own */
     uint16_t flags;  /* enum mt_pool_flags, as created or begun */
     bool is_there, is_freeable, captures;
-    int users, segments; /* as PyTorch counts: use_count, cudaMalloc_count */
-    unsigned begun;      /* begins without their ends */
+    int users, segments; /* PyTorch's use_count and cudaMalloc_count */
+    unsigned begun;      /* begins without an end */
 };
 
-/* Blocks in an array that grows: those that wait. */
+/* A growing array of waiting blocks. */
 struct mt_block_list {
     struct mt_alloc_block **block;
     size_t count, room;
@@ -73,11 +73,11 @@ struct mt_allocator {
     struct mt_alloc_conf conf;
     struct mt_torch_release release;
     bool captures_only, falls_back_early, keeps_odd, expands_private,
-        prefers_oldest; /* the release's */
+        prefers_oldest; /* depends on the release */
     bool has_limit, no_memory;
-    uint64_t limit;               /* of the memory fraction, if has_limit */
-    uint64_t total, others, held; /* of the card; held: by segments, in whole pages */
-    uint64_t in_pool; /* backend:cudaMallocAsync: bytes of live blocks, whole units of 512 each */
+    uint64_t limit;               /* from the memory fraction, if has_limit */
+    uint64_t total, others, held; /* the card's memory; held: by segments, in whole pages */
+    uint64_t in_pool; /* backend:cudaMallocAsync: bytes of live blocks, in units of 512 */
     uint64_t next_address, next_expandable;
     struct mt_allocator_state now, peak;
     struct mt_allocator_oom oom;
@@ -85,7 +85,7 @@ struct mt_allocator {
     uint64_t fed;
     struct mt_alloc_pool **pool; /* by number; NULL: never used */
     size_t n_pools;
-    unsigned begun, capturing; /* begins without their ends: all, and of captures */
+    unsigned begun, capturing; /* begins without an end: all, and captures */
     struct mt_block_list waiting, deferred;
     size_t n_complete;             /* of `waiting` and `deferred` */
     struct mt_alloc_block **block; /* by the caller's number */
@@ -94,13 +94,13 @@ struct mt_allocator {
     struct mt_alloc_block *unused; /* block structs, linked by `after` */
 };
 
-/* What is looked for. */
+/* A search for a block. */
 struct mt_wanted {
-    uint64_t size, segment; /* rounded; what CUDA is asked for */
+    uint64_t size, segment; /* rounded; requested from CUDA */
     struct mt_alloc_side *side;
     uint16_t stream;
     bool expandable;
-    struct mt_alloc_block *block; /* what was found; it is in no set */
+    struct mt_alloc_block *block; /* the result, which is in no set */
 };
 
 enum {
@@ -112,7 +112,7 @@ enum {
     MT_PAGE = 2 << 20, /* of the card */
 };
 
-/* Make a block. blocks.c: block structs, and the sets that they are in. */
+/* Create a block. blocks.c: block structs and their sets. */
 struct mt_alloc_block *mt_block_new(struct mt_allocator *allocator, struct mt_alloc_side *side,
                                     uint16_t stream, uint64_t address, uint64_t size);
 void mt_block_drop(struct mt_allocator *allocator, struct mt_alloc_block *block);
@@ -120,15 +120,15 @@ void mt_blocks_destroy(struct mt_allocator *allocator);
 /* Return the sets of a stream; NULL: no memory. */
 struct mt_alloc_stream *mt_side_stream(struct mt_allocator *allocator, struct mt_alloc_side *side,
                                        uint16_t stream);
-/* Put a block into the free or the unmapped ones of its stream; then, take it out of them. */
+/* Insert a block into the free or unmapped set of its stream; remove it. */
 void mt_block_put(struct mt_allocator *allocator, struct mt_alloc_block *block);
 void mt_block_take(struct mt_alloc_block *block);
-/* Join `other`, a neighbour or NULL, into `block` where both can be had; the size that was joined.
+/* Merge `other`, a neighbour or NULL, into `block` if both are available. Return the merged size.
  */
 uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *block,
                        struct mt_alloc_block *other);
 void mt_drop_uses(struct mt_alloc_block *block);
-/* Free a block that is live. */
+/* Free a live block. */
 void mt_block_free(struct mt_allocator *allocator, struct mt_alloc_block *block);
 bool mt_block_list_add(struct mt_allocator *allocator, struct mt_block_list *list,
                        struct mt_alloc_block *block);
@@ -142,23 +142,23 @@ static inline bool mt_block_is_split(const struct mt_alloc_block *block)
 uint64_t mt_round_size(const struct mt_allocator *allocator, uint64_t size);
 uint64_t mt_segment_size(const struct mt_allocator *allocator, uint64_t size);
 bool mt_find_free(struct mt_allocator *allocator, struct mt_wanted *wanted);
-/* Cut the block to the wanted size where the rules say so, and makes it live. */
+/* Split the block to the wanted size if the rules say so, and make it live. */
 struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_wanted *wanted,
                                      uint64_t requested);
 
 /* Return the card's free bytes. card.c */
 uint64_t mt_card_free(const struct mt_allocator *allocator);
 
-/* Return how many bytes more than the card has are in use. */
+/* Return the bytes in use beyond the card's size. */
 uint64_t mt_card_lacks(const struct mt_allocator *allocator);
-/* Note that there was no memory for the request; `wanted`: bytes that CUDA was asked for. */
+/* Record that the request failed. wanted: bytes requested from CUDA. */
 void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *request, uint64_t wanted);
-/* Let the caller's number stand for the block. */
+/* Assign the caller's number to the block. */
 bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_alloc_block *block);
-extern struct mt_alloc_block mt_lost_block; /* for which there was no memory */
+extern struct mt_alloc_block mt_lost_block; /* the failed request */
 
 /* segments.c */
-/* Return whether PyTorch does not even try, and frees no cache (throw_on_cudamalloc_oom). */
+/* Return whether PyTorch fails without trying or freeing its cache (throw_on_cudamalloc_oom). */
 bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted);
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted);
 void mt_collect_garbage(struct mt_allocator *allocator);
@@ -174,15 +174,15 @@ void mt_record_use(struct mt_allocator *allocator, struct mt_alloc_block *block,
 void mt_wait_for_streams(struct mt_allocator *allocator, struct mt_alloc_block *block);
 /* Complete the caller's free. */
 void mt_wait_complete(struct mt_allocator *allocator, struct mt_alloc_block *block);
-/* Free the blocks whose waits are complete. */
+/* Free blocks whose waits are complete. */
 void mt_process_waits(struct mt_allocator *allocator);
-/* Free what is complete also within a capture (graph_capture_record_stream_reuse). */
+/* Free what is complete even within a capture (graph_capture_record_stream_reuse). */
 void mt_process_captured(struct mt_allocator *allocator);
-/* Free, with the capture's end, what no stream outside of it uses. */
+/* At the end of the capture, free what no stream outside it uses. */
 void mt_end_capture(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
-/* Wait for all; pool: NULL, or the blocks of that one only. */
+/* Wait for all blocks, or only those of `pool` unless it is NULL. */
 void mt_end_waits(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
-/* Return whether a capture holds waits and releases back. */
+/* Return whether a capture defers waits and releases. */
 static inline bool mt_is_held_back(const struct mt_allocator *allocator)
 {
     return allocator->captures_only ? allocator->capturing : allocator->begun;

@@ -14,7 +14,7 @@ enum { NUMBERS_MAX = 1 << 28 };
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-/* Give everybody what a pool of MemPool(use_on_oom=True) has free, before memory runs out. */
+/* Use the free memory of pools with use_on_oom=True before memory runs out. */
 static bool fall_back(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     struct mt_wanted other = *wanted;
@@ -121,8 +121,8 @@ static int set_fraction(struct mt_allocator *allocator, uint64_t bits)
     return 0;
 }
 
-/* Set the settings: three are as by default again where the text does not name them, all others
- * stay as they are. */
+/* Apply settings. Three of them return to their defaults if the text does not name them; all others
+ * keep their values. */
 static int set_conf(struct mt_allocator *allocator, uint64_t index)
 {
     struct mt_alloc_conf_error error;
@@ -137,7 +137,7 @@ static int set_conf(struct mt_allocator *allocator, uint64_t index)
     conf.async = allocator->conf.async;
     allocator->conf = conf;
     if (!allocator->now.segments && !allocator->peak.reserved && conf.memory_fraction < 1)
-        set_limit(allocator, conf.memory_fraction); /* PyTorch reads it when CUDA begins */
+        set_limit(allocator, conf.memory_fraction); /* PyTorch reads it when CUDA is initialized */
     return 0;
 }
 
@@ -219,7 +219,7 @@ static int feed_one(struct mt_allocator *allocator, const struct mt_request *req
     else
         *out_of_memory = !(allocator->conf.async ? mt_async_allocate(allocator, request)
                                                  : allocate(allocator, request));
-    *out_of_memory |= allocator->now.ooms != ooms; /* a library's */
+    *out_of_memory |= allocator->now.ooms != ooms; /* requested by a library */
     if (allocator->no_memory)
         error = -ENOMEM;
     if (error)
@@ -278,7 +278,7 @@ int mt_allocator_feed(struct mt_allocator *allocator, const struct mt_request *r
     return mt_allocator_feed_watched(allocator, requests, count, NULL, NULL);
 }
 
-#define LOOK_EACH 16384u /* requests between two looks at the limit of work */
+#define LOOK_EACH 16384u /* requests between checks of the work limit */
 
 int mt_allocator_feed_watched(struct mt_allocator *allocator, const struct mt_request *requests,
                               size_t count, mt_allocator_watch *watch, void *context)

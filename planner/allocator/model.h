@@ -16,14 +16,13 @@
 
 struct mt_allocator;
 
-/* What is allocated where. Sizes are bytes. */
+/* Totals in bytes. */
 struct mt_allocator_state {
-    uint64_t requested;      /* of live blocks, as the program asked */
-    uint64_t allocated;      /* of live blocks, rounded: torch.cuda.memory_allocated() */
-    uint64_t active;         /* and of those that are freed but wait for a stream */
+    uint64_t requested;      /* live blocks, as requested */
+    uint64_t allocated;      /* live blocks, rounded: torch.cuda.memory_allocated() */
+    uint64_t active;         /* plus freed blocks that wait for a stream */
     uint64_t reserved;       /* torch.cuda.memory_reserved() */
-    uint64_t inactive_split; /* free pieces of segments that hold something: fragments; not of
-                                expandable ones */
+    uint64_t inactive_split; /* fragments: free pieces of segments in use, except expandable ones */
     uint64_t segments;       /* cudaMalloc's live ones; expandable segments do not count */
     uint64_t ooms;           /* requests that failed */
     uint64_t retries;        /* of cudaMalloc, after the cache was freed */
@@ -48,16 +47,17 @@ void mt_allocator_destroy(struct mt_allocator *allocator);
 typedef void mt_allocator_watch(void *context, size_t index, const struct mt_request *request,
                                 const struct mt_allocator_state *now, bool out_of_memory);
 
-/* Feed `count` requests. Return 0, or -EINVAL at a request that PyTorch could not have received (a
- * free of a block that is not there) and -ENOMEM; mt_allocator_fed says how many were taken. Out of
- * memory is no error: the program goes on without that block, and the state counts it. */
+/* Feed `count` requests. Return 0, -ENOMEM, or -EINVAL at a request that PyTorch could not have
+ * received (such as a free of an unknown block); mt_allocator_fed returns how many were processed.
+ * Running out of memory is not an error: the program continues without that block, and the state
+ * counts it. */
 int mt_allocator_feed(struct mt_allocator *allocator, const struct mt_request *requests,
                       size_t count);
 /* Feed requests, with a call after each. */
 int mt_allocator_feed_watched(struct mt_allocator *allocator, const struct mt_request *requests,
                               size_t count, mt_allocator_watch *watch, void *context);
 
-/* Return the state now; and each number's highest value so far (inactive_split: at any moment). */
+/* Return the current state; and the highest value of each member so far. */
 const struct mt_allocator_state *mt_allocator_now(const struct mt_allocator *allocator);
 const struct mt_allocator_state *mt_allocator_peak(const struct mt_allocator *allocator);
 /* Return how many requests were fed. */
@@ -65,15 +65,15 @@ uint64_t mt_allocator_fed(const struct mt_allocator *allocator);
 
 /* The first request that ran out of memory. */
 struct mt_allocator_oom {
-    uint64_t index;     /* of the request, among all that were fed */
-    uint64_t requested; /* bytes, as the program asked */
-    uint64_t wanted;    /* bytes that PyTorch asked CUDA for */
-    uint64_t card_free; /* bytes of the card that were free then, after the cache was freed */
-    uint64_t limit; /* the most that PyTorch might reserve, if it was that; 0: it was the card */
+    uint64_t index;     /* its index among all requests */
+    uint64_t requested; /* bytes, as requested by the program */
+    uint64_t wanted;    /* bytes requested from CUDA */
+    uint64_t card_free; /* free bytes on the card, after the cache was emptied */
+    uint64_t limit;     /* PyTorch's limit if it was the cause; 0: the card was full */
     struct mt_allocator_state then;
 };
 
-/* Return the state when memory ran out first; NULL: it never did. */
+/* Return the state when memory first ran out; NULL: it never did. */
 const struct mt_allocator_oom *mt_allocator_first_oom(const struct mt_allocator *allocator);
 
 #endif

@@ -42,7 +42,7 @@ void mt_pools_destroy(struct mt_allocator *allocator)
     free(allocator->pool);
 }
 
-/* Remove a pool, whose number may begin anew. */
+/* Remove a pool. Its number may be used again. */
 void mt_pool_remove(struct mt_alloc_pool *pool)
 {
     pool->is_there = pool->is_freeable = false;

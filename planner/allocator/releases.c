@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* The release in which each change came. */
+/* The release that introduced each change. */
 static const struct mt_torch_release first[MT_N_TORCH_CHANGES] = {
     [MT_HAS_EXPANDABLE] = {2, 1},     [MT_HAS_ROUNDUP_0] = {2, 2},
     [MT_EXPANDS_PRIVATE] = {2, 5},    [MT_HAS_MAX_NON_SPLIT] = {2, 6},

@@ -1,49 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program asks of PyTorch's allocator for one device: the input of the model. A program's
- * requests are an array of struct mt_request, in the order in which the allocator received them.
+ * A program's requests to PyTorch's allocator for one device: the input of the model, an array of
+ * struct mt_request in the order in which the allocator received them.
  */
 #ifndef MT_PLANNER_REQUESTS_H
 #define MT_PLANNER_REQUESTS_H
 
 #include <stdint.h>
 
-/* Fields that a kind does not name are 0. */
+/* Fields that a kind does not mention are 0. */
 enum mt_request_kind {
-    /* block, size (what was requested, in bytes, not rounded; at least 1), stream, pool: an
-       allocation. */
+    /* block, size (requested bytes, not rounded, at least 1), stream, pool: an allocation. */
     MT_REQUEST_ALLOCATE,
-    /* block: its owner has freed it. A block that ran out of memory may be freed; that does
-       nothing. */
+    /* block: the owner freed it. Freeing a block whose allocation failed does nothing. */
     MT_REQUEST_FREE,
-    /* block, stream: the block is used on that stream too, so that a free of it waits. */
+    /* block, stream: the block is also used on that stream, so its free waits. */
     MT_REQUEST_RECORD_STREAM,
     /*
-     * block: a free that waited for streams is complete. The allocator sees it with the next
-     * allocation, as PyTorch does. Where it has waited for the streams before, this does nothing.
+     * block: a free that waited for streams is complete. As in PyTorch, the allocator processes it
+     * at the next allocation. It has no effect if the allocator has already waited for the streams.
      */
     MT_REQUEST_COMPLETE,
-    /* pool: torch.cuda.empty_cache(). pool: 0 all, or empty_cache within a MemPool (from 2.8 on).
-     */
+    /* pool: torch.cuda.empty_cache(); pool 0: everything, else within a MemPool (since 2.8). */
     MT_REQUEST_EMPTY_CACHE,
     /* size: set_per_process_memory_fraction, as the bits of a double (mt_bits_of_fraction). */
     MT_REQUEST_FRACTION,
-    /* pool, size (enum mt_pool_flags): allocations of some stream or thread go to the pool from
-     * here on; it is made if it is not there. */
+    /* pool, size (enum mt_pool_flags): allocations of some stream or thread use this pool from now
+       on. The pool is created if necessary. */
     MT_REQUEST_POOL_BEGIN,
-    /* pool: they no longer do. */
+    /* pool: end of this use. */
     MT_REQUEST_POOL_END,
-    /* pool: one user of the pool (a graph, a MemPool) is gone. */
+    /* pool: a user of the pool (a graph, a MemPool) was destroyed. */
     MT_REQUEST_POOL_RELEASE,
-    /* pool, size (enum mt_pool_flags): a torch.cuda.MemPool object; it uses the pool until a
+    /* pool, size (enum mt_pool_flags): a torch.cuda.MemPool object, which uses the pool until a
        release. */
     MT_REQUEST_POOL_CREATE,
-    /* size: bytes of the card that are not PyTorch's cache, from here on (context, NCCL, others).
-     * stream: not 0 where the program dies if the card has not as many left. */
+    /* size: bytes of the card used outside PyTorch from now on (context, NCCL, others). stream:
+       nonzero if the program fails when the card has less left. */
     MT_REQUEST_OTHERS,
-    /* size: the caller's number; the model passes it on to results and does nothing. */
+    /* size: a number of the caller's that the model only passes to results. */
     MT_REQUEST_MARK,
-    /* size: the index of a text among the card's confs: the program makes these settings itself. */
+    /* size: index of a text among the card's confs, which the program sets itself. */
     MT_REQUEST_CONF,
     MT_N_REQUEST_KINDS
 };
@@ -55,10 +52,10 @@ enum mt_pool_flags {
 };
 
 /*
- * block: a number of the caller's, as small as it can be, since the model keeps an array of them.
- * The number may be used again after the block's free, or if streams were recorded, after its
- * COMPLETE. stream: 0 is the default stream; others as the caller numbers them. pool: 0 is
- * PyTorch's own; private ones as the caller numbers them, from 1.
+ * block: a number chosen by the caller, as small as possible, since the model keeps an array of
+ * them. It may be used again after the block's free or, if streams were recorded, its COMPLETE.
+ * stream: 0 is the default stream, others are numbered by the caller. pool: 0 is PyTorch's own,
+ * private ones are numbered by the caller from 1.
  */
 struct mt_request {
     uint64_t size;

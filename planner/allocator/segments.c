@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What CUDA is asked for, and what is given back to it. */
+/* Segments: allocated from CUDA and returned to it. */
 #include "analyzer/support/to-integer.h"
 #include "inside.h"
 
@@ -8,9 +8,9 @@ static uint64_t whole_pages(uint64_t size)
     return (size + MT_PAGE - 1) / MT_PAGE * MT_PAGE;
 }
 
-/* Return where the next segment is. Addresses fall with each and are not used again, as on the
- * simulated card, and mostly on a card. A release that prefers the oldest of equal blocks
- * orders them as if they rose. */
+/* Return the next segment's address. Addresses fall and are not reused, as on the simulated card
+ * and usually on a real one. A release that prefers the oldest of equal blocks orders them as if
+ * they rose. */
 static uint64_t next_place(struct mt_allocator *allocator, uint64_t pages)
 {
     if (!allocator->prefers_oldest)
@@ -41,8 +41,8 @@ static bool is_above(const struct mt_allocator *allocator, const struct mt_wante
     return wanted->segment > limit || allocator->now.reserved > limit - wanted->segment;
 }
 
-/* Return whether PyTorch rejects it. The fraction of the settings counts, where a program has set
- * another since. */
+/* Return whether PyTorch rejects the segment. The fraction in the settings counts, even if the
+ * program has set another since. */
 bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted)
 {
     const struct mt_alloc_conf *conf = &allocator->conf;
@@ -65,7 +65,7 @@ bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted)
     return found;
 }
 
-/* Release a whole segment, which is free. */
+/* Release a free segment. */
 static void release(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     mt_block_take(block);
@@ -84,7 +84,7 @@ static bool is_whole(const struct mt_alloc_block *block)
 /* --- garbage_collection_threshold ------------------------------------------------------- */
 
 struct ages {
-    uint64_t total; /* how often free blocks were searched since each became free */
+    uint64_t total; /* number of searches since each became free */
     uint64_t count;
 };
 
@@ -105,7 +105,7 @@ static void add_ages(const struct mt_free_set *set, struct ages *ages)
     }
 }
 
-/* Release what is at least as old as the threshold; return the bytes. */
+/* Release blocks at least as old as the threshold. Return the bytes. */
 static uint64_t collect(struct mt_allocator *allocator, struct mt_free_set *set, double threshold,
                         struct ages *ages)
 {
@@ -148,7 +148,7 @@ void mt_collect_garbage(struct mt_allocator *allocator)
 
 /* --- before it runs out of memory ------------------------------------------------------- */
 
-/* Release the largest ones, until `size` bytes are released. */
+/* Release the largest blocks until `size` bytes are released. */
 static bool release_largest(struct mt_allocator *allocator, struct mt_free_set *set, uint64_t size)
 {
     struct mt_free_key key = {UINT64_MAX, UINT64_MAX};
@@ -195,7 +195,7 @@ static void release_stream(struct mt_allocator *allocator, struct mt_free_set *s
     }
 }
 
-/* Unmap the free blocks that are there now: unmapping adds and removes free blocks. */
+/* Collect the free blocks first, since unmapping adds and removes free blocks. */
 static void unmap_stream(struct mt_allocator *allocator, struct mt_free_set *set)
 {
     struct mt_block_list list = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_stream: a free waits until the other streams are done. */
+/* record_stream: a free waits for the other streams. */
 #include <stdlib.h>
 
 #include "inside.h"
@@ -56,7 +56,7 @@ static bool is_used_outside(const struct mt_alloc_block *block)
     return use;
 }
 
-/* Let what a capture held back wait now, for the streams that were recorded outside of it. */
+/* Begin the waits that a capture deferred, for the streams recorded outside it. */
 static void wait_at_last(struct mt_allocator *allocator)
 {
     for (size_t i = 0; i < allocator->deferred.count; i++) {
@@ -70,7 +70,7 @@ static void wait_at_last(struct mt_allocator *allocator)
     allocator->deferred.count = 0;
 }
 
-/* Free of the deferred ones those that are safe; or those of a pool that no other stream uses. */
+/* Free the deferred blocks that are safe, or those of a pool that no other stream uses. */
 static void end_deferred(struct mt_allocator *allocator, const struct mt_alloc_pool *pool)
 {
     struct mt_block_list *deferred = &allocator->deferred;

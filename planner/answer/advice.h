@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What would have kept memory from running out, tried: settings of the allocator by replaying the
- * program's own requests up to the one that failed, changes of the program by replaying the
- * requests that it would make then (planner/changes).
+ * Finds what would have kept memory from running out: tries allocator settings by replaying the
+ * program's requests up to the failed one, and changes of the program by replaying the requests
+ * that it would make then (planner/changes).
  *
- *     struct mt_advisor advisor = {0};
- *     mt_advisor_watch(&advisor, &question);
- *     mt_analysis_create(&analysis, path, &question);
- *     mt_oom_explain(&story, &analysis);
- *     mt_advise(&advisor, &analysis, &story);
- *     mt_advisor_clear(&advisor);
+ * * * struct mt_advisor advisor = {0}; mt_advisor_watch(&advisor, &question);
+ * mt_analysis_create(&analysis, path, &question); mt_oom_explain(&story, &analysis);
+ * mt_advise(&advisor, &analysis, &story); mt_advisor_clear(&advisor);
  *
- * Its memory grows with the trace's allocations, up to MT_ADVISOR_EVENTS; of a longer trace it
+ * * * Its memory grows with the trace's allocations, up to MT_ADVISOR_EVENTS; for a longer trace it
  * tries nothing.
  */
 #ifndef MT_PLANNER_ADVICE_H
@@ -31,11 +28,12 @@ struct mt_advisor {
     bool is_too_long;
 };
 
-/* Ask the question's replay to tell the advisor, which stays where it is. 0 or -ENOMEM. */
+/* Register the advisor as a watcher of the question's replay. Do not move it afterwards. Return 0
+ * or -ENOMEM. */
 int mt_advisor_watch(struct mt_advisor *advisor, struct mt_question *question);
 
-/* Judge the story's advice, add settings that help, and find how much larger a card would do. The
- * story is unchanged where the trace does not allow a replay. 0 or -ENOMEM. */
+/* Judge the story's advice, add settings that help, and find how much larger a card would suffice.
+ * If the trace cannot be replayed, the story stays unchanged. Return 0 or -ENOMEM. */
 int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
               struct mt_oom_story *story);
 void mt_advisor_clear(struct mt_advisor *advisor);

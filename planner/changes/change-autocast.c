@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 16 bits instead of 32 by torch.autocast: by what PyTorch runs in 16 bits and what in 32; in
- * between, the type is that of what goes in.
+ * torch.autocast: 16 bits instead of 32, by the operators that PyTorch runs in 16 and in 32 bits.
+ * Other operators keep the type of their inputs.
  */
 #include "analyzer/support/search.h"
 #include "kinds.h"
@@ -26,7 +26,7 @@ static const struct {
     {"CudnnRnnBackward", RUNS_IN_16},
     {"ThnnFused", RUNS_IN_16},
     {"LayerNormBackward", RUNS_IN_32},
-    {"LogSoftmaxBackward", RUNS_AS_IT_COMES}, /* cross_entropy asks for its input's type */
+    {"LogSoftmaxBackward", RUNS_AS_IT_COMES}, /* cross_entropy uses its input's type */
     {"SoftmaxBackward", RUNS_IN_32},
     {"NllLoss", RUNS_IN_32},
     {"PowBackward", RUNS_IN_32},
@@ -59,13 +59,13 @@ static const struct {
 struct autocast {
     struct mt_edits *edits;
     const struct mt_recording *recording;
-    bool *is_16;    /* by block: what it has now as 32 bits, it has as 16 */
-    bool *is_known; /* by block: that was decided */
-    bool *is_kept;  /* by block: a node saves it as it is, not a copy of the other type */
-    size_t *copy;   /* by block: 1 + the place of a parameter's newest copy among the edits */
+    bool *is_16;    /* by block: becomes 16 bits wide */
+    bool *is_known; /* by block: has been decided */
+    bool *is_kept;  /* by block: a node saves it itself, not a copy in the other type */
+    size_t *copy;   /* by block: 1 + the index of a parameter's newest copy among the edits */
     const struct mt_recorded_node **ran; /* nodes in the order of backward */
     size_t n_ran;
-    struct mt_by_id runs; /* by string: enum runs + 1; 0: not asked yet */
+    struct mt_by_id runs; /* by string: enum runs + 1; 0: not looked up yet */
 };
 
 static enum runs runs_of(struct autocast *autocast, uint32_t name)
@@ -98,7 +98,7 @@ static bool is_wide(const struct autocast *autocast, const struct mt_recorded_bl
     return mt_is_float32(block) && !autocast->is_16[place(autocast, block)];
 }
 
-/* Return whether what the node saved has 16 bits; -1: nothing tells its type. */
+/* Return whether the node's saved input has 16 bits; -1: unknown. */
 static int saved_in_16(const struct autocast *autocast, const struct mt_recorded_node *node,
                        const struct mt_recorded_block *output)
 {
@@ -115,23 +115,23 @@ static int saved_in_16(const struct autocast *autocast, const struct mt_recorded
     return found;
 }
 
-/* Return whether two blocks are alike: PyTorch leaves up to 1 MiB unused in a large block. */
+/* Return whether two blocks are of one size: PyTorch leaves up to 1 MiB unused in a large block. */
 static bool are_alike(uint64_t a, uint64_t b)
 {
     uint64_t off = a > b ? a - b : b - a;
     return !off || (off < UINT64_C(1) << 20 && off < a / 8);
 }
 
-/* Return whether a node is a sum. Sums save nothing: what goes in is the newest output of their
- * size, and an older one. */
+/* Return whether a node is a sum. Sums save nothing; their inputs are the newest output of their
+ * size and an older one. */
 static bool is_sum(const struct autocast *autocast, const struct mt_recorded_node *node)
 {
     const char *name = mt_string(autocast->recording->definitions, node->name);
     return strstr(name, "AddBackward") || strstr(name, "SubBackward");
 }
 
-/* Return the newest output before a place that is live when `output` is made, of at most `most`
- * bytes, or of just so many; 0: none, else 1 + its place. */
+/* Return 1 + the index of the newest output before a place that is live when `output` is allocated,
+ * of at most (or exactly) `most` bytes; 0: none. */
 static size_t newest_part(const struct autocast *autocast, size_t before, uint64_t begin,
                           uint64_t most, bool is_all)
 {
@@ -144,8 +144,8 @@ static size_t newest_part(const struct autocast *autocast, size_t before, uint64
     return 0;
 }
 
-/* Return whether what was put side by side has 16 bits. Nothing is saved: the parts are the newest
- * outputs that fill it; one that fills it just so comes first. */
+/* Return whether a concatenation has 16 bits. Nothing is saved; its parts are the newest outputs
+ * that fill it, an exact fit first. */
 static bool parts_in_16(const struct autocast *autocast, const struct mt_recorded_block *output)
 {
     uint64_t left = output->size;
@@ -163,7 +163,7 @@ static bool parts_in_16(const struct autocast *autocast, const struct mt_recorde
     return is_narrow;
 }
 
-/* Return whether what was padded has 16 bits: the newest output that is not larger. */
+/* Return whether a padding's input, the newest output that is not larger, has 16 bits. */
 static bool newest_in_16(const struct autocast *autocast, const struct mt_recorded_block *output)
 {
     size_t part =
@@ -171,7 +171,7 @@ static bool newest_in_16(const struct autocast *autocast, const struct mt_record
     return part && !is_wide(autocast, &autocast->recording->block[part - 1]);
 }
 
-/* Return whether the operands come in 16 bits: the wider type wins. */
+/* Return whether the operands have 16 bits: the wider type wins. */
 static bool comes_in_16(const struct autocast *autocast, const struct mt_recorded_node *node,
                         const struct mt_recorded_block *output)
 {
@@ -197,7 +197,7 @@ static bool comes_in_16(const struct autocast *autocast, const struct mt_recorde
     return found;
 }
 
-/* Choose a block's type, that of the first output in it; views come later. */
+/* Choose a block's type: that of its first output, since views come later. */
 static void choose(struct autocast *autocast, const struct mt_recorded_node *node)
 {
     struct mt_recorded_block *output = mt_recorded_at(autocast->recording, node->output);
@@ -210,8 +210,8 @@ static void choose(struct autocast *autocast, const struct mt_recorded_node *nod
         runs == RUNS_IN_16 || (runs == RUNS_AS_IT_COMES && comes_in_16(autocast, node, output));
 }
 
-/* Add a copy of what a node saves in another type. Of a parameter PyTorch makes one for a forward,
- * which all its nodes save. */
+/* Add a copy of what a node saves in another type. PyTorch copies a parameter once per forward for
+ * all its nodes. */
 static void add_copy(struct autocast *autocast, const struct mt_recorded_block *saved,
                      uint64_t begin, uint64_t end, uint64_t bytes)
 {
@@ -227,7 +227,7 @@ static void add_copy(struct autocast *autocast, const struct mt_recorded_block *
         *copy = edits->n;
 }
 
-/* Save a copy of what comes in another type than the node runs in. */
+/* Save a copy of an input that has another type than the node runs in. */
 static void save(struct autocast *autocast, const struct mt_recorded_node *node)
 {
     enum runs runs = node->name ? runs_of(autocast, node->name) : RUNS_AS_IT_COMES;
@@ -251,7 +251,7 @@ static void save(struct autocast *autocast, const struct mt_recorded_node *node)
 
 MT_ORDER_OF_POINTERS(by_run, struct mt_recorded_node, MT_RISING(begin))
 
-/* Return the node that ran when the block was made; NULL: not known. */
+/* Return the node that ran when the block was allocated; NULL: unknown. */
 static const struct mt_recorded_node *maker_of(const struct autocast *autocast,
                                                const struct mt_recorded_block *block)
 {
@@ -259,8 +259,8 @@ static const struct mt_recorded_node *maker_of(const struct autocast *autocast,
     return low && autocast->ran[low - 1]->end > block->begin ? autocast->ran[low - 1] : NULL;
 }
 
-/* Return whether the node made it as the gradient of what it saved in 32 bits, which came to it as
- * a copy: the gradient has 32 bits again, too. What the node saved in both types does not tell. */
+/* Return whether the block is the gradient of a saved 32-bit input that the node received as a
+ * copy, so that the gradient has 32 bits, too. An input saved in both types is ambiguous. */
 static bool is_of_wide(const struct autocast *autocast, const struct mt_recorded_node *node,
                        const struct mt_recorded_block *block)
 {
@@ -277,8 +277,8 @@ static bool is_of_wide(const struct autocast *autocast, const struct mt_recorded
     return is_wide_one;
 }
 
-/* Return whether a gradient is narrow. It has the type of what it is the gradient of; a parameter's
- * is widened at once. A library's workspace is as large in any type. */
+/* Return whether a gradient has 16 bits: it has its tensor's type, except that a parameter's is
+ * widened at once. A library's workspace has the same size in any type. */
 static bool is_narrow_in_backward(struct autocast *autocast, const struct mt_recorded_block *block)
 {
     if (block->phase != MT_PHASE_BACKWARD || !block->made_in || !mt_is_float32(block) ||
@@ -299,7 +299,7 @@ static bool is_narrow_in_backward(struct autocast *autocast, const struct mt_rec
     return runs == RUNS_IN_16 || (output && autocast->is_16[place(autocast, output)]);
 }
 
-/* Return whether a library needed it only while forward ran one operator, in 16 bits. */
+/* Return whether only a library used it, while forward ran one operator in 16 bits. */
 static bool is_narrow_scratch(struct autocast *autocast, const struct mt_recorded_block *block)
 {
     const struct mt_recording *recording = autocast->recording;
@@ -329,7 +329,7 @@ static void narrow(struct autocast *autocast)
     mt_drop_attention_copies(autocast->edits);
 }
 
-/* Suppose that what forward made for others has their type. */
+/* Assume that what forward allocated for others has their type. */
 static int follow(struct autocast *autocast)
 {
     struct mt_edits *edits = autocast->edits;

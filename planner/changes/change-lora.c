@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LoRA: adapters beside the linear layers of all layers that are numbered; nothing else is trained.
- * Their products take a library's workspace as others do.
+ * LoRA: adapters for the linear layers of all numbered layers; nothing else is trained. Their
+ * products use a library's workspace as others do.
  */
 #include "analyzer/support/to-integer.h"
 #include "kinds.h"
@@ -11,14 +11,14 @@
 #include <string.h>
 
 #define RANK_MOST 65536u
-#define AT_ONCE 4u /* events: what a call makes and frees */
+#define AT_ONCE 4u /* events: one call's allocation and free */
 
 struct lora {
     struct mt_edits *edits;
     uint64_t rank;
-    double states;      /* bytes of state for a byte of parameters */
+    double states;      /* bytes of state per byte of parameters */
     double adapters;    /* bytes of them */
-    uint64_t workspace; /* bytes: the largest that a product took while it ran */
+    uint64_t workspace; /* bytes: the largest workspace of a product */
     bool *is_linear;    /* by block */
 };
 
@@ -29,7 +29,7 @@ static bool is_product(const struct mt_recording *recording, uint32_t name)
            strstr(text, "LinearBackward");
 }
 
-/* Find the linear layers: weights are what products save that is a parameter. */
+/* Find the linear layers: a parameter that a product saves is a weight. */
 static void find_linear(struct lora *lora)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -46,7 +46,7 @@ static void find_linear(struct lora *lora)
     }
 }
 
-/* Return the states by what an optimizer keeps now. */
+/* Return the state per parameter that the optimizer keeps now. */
 static double states_of(const struct mt_recording *recording)
 {
     uint64_t parameters = 0, states = 0;
@@ -61,7 +61,7 @@ static double states_of(const struct mt_recording *recording)
     return parameters ? (double)states / (double)parameters : 0;
 }
 
-/* Return the largest workspace that was handed out and given back at once. */
+/* Return the largest workspace that was freed at once. */
 static uint64_t workspace_of(const struct mt_recording *recording)
 {
     uint64_t most = 0;
@@ -95,8 +95,8 @@ static void add_adapters(struct lora *lora)
     }
 }
 
-/* Return whether a layer is adapted. The first layer's weight is not saved: nobody asks for the
- * gradient of its input. */
+/* Return whether a layer is adapted. The first layer's weight is not saved, since its input needs
+ * no gradient. */
 static bool is_adapted(const struct lora *lora, const struct mt_recorded_node *node)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -104,8 +104,8 @@ static bool is_adapted(const struct lora *lora, const struct mt_recorded_node *n
            mt_layer_size(mt_recorded_module(recording, node->module));
 }
 
-/* Return what lies between the two products of an adapter: a row for each of its input's, with a
- * value a rank; 0: weight or input was not saved. */
+/* Return the size between an adapter's two products: a row for each input row, with a value per
+ * rank; 0: weight or input was not saved. */
 static uint64_t between(const struct lora *lora, const struct mt_recorded_node *node,
                         const struct mt_recorded_block *output)
 {
@@ -122,8 +122,7 @@ static uint64_t between(const struct lora *lora, const struct mt_recorded_node *
     return (uint64_t)(rows * (double)lora->rank * width);
 }
 
-/* Add the adapter's products: as large as the layer's own, to which it is added; so is its
- * gradient. */
+/* Add the adapter's products and gradient, as large as the layer's own, to which they are added. */
 static void add_products(struct lora *lora)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -163,8 +162,8 @@ static bool is_for_weight(const struct lora *lora, const struct mt_recorded_node
 
 enum { IS_SAVED = 1, IS_LEFT = 2 };
 
-/* Mark what nodes go on to save, and what they leave: those before the first adapter of a forward,
- * of which no gradient is asked, all; others what only the gradient of a frozen weight needs. */
+/* Mark what nodes still save. Nodes before the first adapter of a forward, which need no gradient,
+ * save nothing; others no longer save what only the gradient of a frozen weight needs. */
 static void find_saved(const struct lora *lora, unsigned char *saves)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -190,7 +189,7 @@ static void find_saved(const struct lora *lora, unsigned char *saves)
     }
 }
 
-/* End what nothing saves any more. 0 or -ENOMEM. */
+/* End blocks that nothing saves any more. Return 0 or -ENOMEM. */
 static int end_unsaved(struct lora *lora)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -205,7 +204,7 @@ static int end_unsaved(struct lora *lora)
     return 0;
 }
 
-/* Add the adapters' gradients: they come and go as those of what is frozen now. */
+/* Add the adapters' gradients, with the lifetimes of the gradients that are frozen now. */
 static void add_gradients(struct lora *lora)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -213,7 +212,7 @@ static void add_gradients(struct lora *lora)
     for (size_t i = 0; i < recording->n; i++)
         trained += mt_is_trained(&recording->block[i]) ? (double)lora->edits->block[i].size : 0;
     for (size_t i = 0; trained > 0 && i < recording->n; i++) {
-        struct mt_edit gradient = lora->edits->block[i]; /* adding moves them */
+        struct mt_edit gradient = lora->edits->block[i]; /* adding an edit moves them */
         if (recording->block[i].category == MT_CATEGORY_GRADIENTS)
             mt_edits_add(lora->edits, gradient.begin, gradient.end,
                          (uint64_t)((double)gradient.size * lora->adapters / trained));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the host's instead of the card's: for an optimizer, for parameters, for activations. */
+/* Offloading of an optimizer, parameters or activations to host memory. */
 #include "kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Return when a node that ran is done with what it saved: as it gives the first of it up, else as
- * it ends. The engine may add up gradients in between. */
+/* Return when a node is done with what it saved: when it frees the first of it, else at its end.
+ * The engine may accumulate gradients in between. */
 static uint64_t release_of(const struct mt_recording *recording,
                            const struct mt_recorded_node *node)
 {
@@ -21,8 +21,8 @@ static uint64_t release_of(const struct mt_recording *recording,
     return release;
 }
 
-/* Offload as torch.autograd.graph.save_on_cpu does: what is saved comes back while its node runs,
- * the weights that are saved likewise. */
+/* Offload as torch.autograd.graph.save_on_cpu does: saved tensors, including weights, return to the
+ * card while their node runs. */
 static int offload_saved(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another optimizer: its state for each trained parameter, and what its step needs in passing. */
+/* Another optimizer: its state for each trained parameter, and its step's temporaries. */
 #include "analyzer/support/search.h"
 #include "analyzer/support/to-integer.h"
 #include "kinds.h"
@@ -10,13 +10,13 @@
 
 enum state { STATE_NONE, STATE_ONE, STATE_TWO, STATE_EIGHT_BITS, STATE_FACTORED };
 
-/* What PyTorch's own (and bitsandbytes') do. */
+/* The optimizers of PyTorch and bitsandbytes. */
 static const struct optimizer {
     const char *name;
     enum state state;
-    bool counts;   /* steps on the device, a number for each parameter */
-    unsigned all;  /* copies of all parameters that a step makes together */
-    unsigned each; /* copies of one parameter at a time; the last is kept until the next is done */
+    bool counts;   /* step counts on the device, one per parameter */
+    unsigned all;  /* copies of all parameters at once in a step */
+    unsigned each; /* copies of one parameter at a time; each lives until the next is done */
 } optimizers[] = {
     {"adamw", STATE_TWO, false, 1, 0},          {"adamw-fused", STATE_TWO, true, 0, 0},
     {"adamw-for-loop", STATE_TWO, false, 0, 2}, {"adam8bit", STATE_EIGHT_BITS, false, 0, 0},
@@ -28,7 +28,7 @@ static const struct optimizer {
 #define EIGHT_BITS_LEAST 4096u
 #define EIGHT_BITS_BLOCK 256u
 
-/* A vector has no rows and columns; models have none of as many elements. */
+/* A tensor of fewer elements counts as a vector, without rows and columns. */
 #define FACTORED_LEAST 65536u
 
 void mt_end_unsaved(struct mt_edits *edits, size_t block)
@@ -93,8 +93,7 @@ static void add_state(struct mt_edits *edits, const struct optimizer *optimizer,
     }
 }
 
-/* The parameters that are trained: places of their blocks. A trace has many blocks and many steps.
- */
+/* Indices of the trained parameters' blocks. */
 struct trained {
     size_t *place;
     size_t n;
@@ -117,7 +116,7 @@ static void add_step(struct mt_edits *edits, const struct optimizer *optimizer,
     for (size_t i = 0; i < trained->n; i++) {
         const struct mt_recorded_block *block = &recording->block[trained->place[i]];
         if (block->begin >= step->begin)
-            return; /* so are all that come after it */
+            return; /* and so are all after it */
         if (block->end <= step->begin)
             continue;
         uint64_t size = mt_edited_bytes(edits, block);
@@ -132,7 +131,7 @@ static void add_step(struct mt_edits *edits, const struct optimizer *optimizer,
     }
 }
 
-/* Return the first step that begins after the event; NULL: none does. */
+/* Return the first step that begins after the event; NULL: none. */
 static const struct mt_recorded_step *first_step(const struct mt_recording *recording,
                                                  uint64_t event)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 16 bits instead of 32, every float (`bf16`); what forward runs in which type (`autocast`) is in
- * change-autocast.c. */
+/* Every float in 16 bits instead of 32 (bf16). For autocast see change-autocast.c. */
 #include "kinds.h"
 #include "trace-format/dtypes.h"
 
 #include <string.h>
 
-/* Return whether programs are used to make it of 32 bits by themselves (.float(),
- * dtype=torch.float32): norms that are written out, softmax, losses. Where floats have 32 bits
- * anyway, the trace does not tell. */
+/* Return whether programs usually convert it to 32 bits themselves (.float(), dtype=torch.float32):
+ * hand-written norms, softmax, losses. If floats have 32 bits anyway, the trace does not show it.
+ */
 static bool is_doubtful(const char *name)
 {
     return strstr(name, "PowBackward") || strstr(name, "RsqrtBackward") ||
@@ -21,7 +20,7 @@ static const char *name_of(const struct mt_recording *recording, uint32_t name)
     return name ? mt_string(recording->definitions, name) : "";
 }
 
-/* Return whether the node multiplies by what a norm divides by. */
+/* Return whether the node multiplies by a norm's reciprocal. */
 static bool is_scaled_by_norm(const struct mt_recording *recording,
                               const struct mt_recorded_node *node)
 {
@@ -33,8 +32,8 @@ static bool is_scaled_by_norm(const struct mt_recording *recording,
     return false;
 }
 
-/* Widen what goes into the node, and narrow what comes out of it: it saves the wide ones, and the
- * next node the narrow one. */
+/* Widen the node's inputs and narrow its output: it saves the wide ones, and the next node saves
+ * the narrow one. */
 static void widen(struct mt_edits *edits, const struct mt_recorded_node *node)
 {
     const struct mt_recording *recording = edits->recording;
@@ -84,7 +83,7 @@ static void narrow_reserve(struct mt_edits *edits, const struct mt_recorded_node
     }
 }
 
-/* Halve all, and then widen what may be made wide again. */
+/* Halve everything, and then widen what programs may convert back. */
 static int narrow_all(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;

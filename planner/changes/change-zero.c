@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sharding over ranks. Stage 1: an optimizer's state, parameter by parameter, as
- * ZeroRedundancyOptimizer does. Stages 2 and 3: as FSDP2 does, each layer for itself and the rest
- * of the model as one: parameters, gradients and state in parts, and parameters gathered, for each
- * layer when it works (3), or from its forward to its backward (2).
+ * Sharding over ranks. Stage 1 distributes the optimizer's state by parameters, as
+ * ZeroRedundancyOptimizer does. Stages 2 and 3 shard parameters, gradients and state as FSDP2 does,
+ * each layer separately and the rest of the model together; a layer's parameters are gathered while
+ * it runs (3), or from its forward to its backward (2).
  */
 #include "analyzer/support/search.h"
 #include "kinds.h"
@@ -13,8 +13,8 @@
 
 MT_ORDER(larger_first, uint64_t, MT_COMPARE(*b, *a))
 
-/* Return the largest part that a rank has if each gets whole parameters, the largest first, always
- * the one that has least so far. 0: no memory. */
+/* Return the largest share of a rank if whole parameters, the largest first, always go to the rank
+ * with the least so far. 0: no memory. */
 static double largest_share(const struct mt_recording *recording, uint64_t ranks)
 {
     uint64_t *size = calloc(recording->n + 1, sizeof *size), *has = calloc(ranks, sizeof *has);
@@ -60,7 +60,7 @@ static bool has_buckets(const struct mt_recording *recording)
     return false;
 }
 
-/* Add the buckets of a program that is not under DDP yet: as much as all gradients, from the first
+/* Add the buckets of a program that does not use DDP yet: as large as all gradients, from the first
  * forward on. */
 static void add_buckets(struct mt_edits *edits)
 {
@@ -99,17 +99,17 @@ int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_mode
     return edits->rc;
 }
 
-/* What FSDP2 does, or its offloading. */
+/* FSDP2, or its offloading. */
 struct sharding {
     struct mt_edits *edits;
     struct mt_shard_groups groups;
     struct mt_module_calls calls;
-    const struct mt_module_call **backwards; /* those that have one, in its order */
+    const struct mt_module_call **backwards; /* nodes that have one, in order */
     size_t n_backwards;
-    uint64_t *bytes; /* of parameters, by group */
+    uint64_t *bytes; /* bytes of parameters by group */
     uint64_t ranks;
-    bool keeps;    /* parameters are gathered until backward */
-    bool offloads; /* parts lie in the host's memory */
+    bool keeps;    /* parameters stay gathered until backward */
+    bool offloads; /* shards are in host memory */
 };
 
 static uint32_t group_of(const struct sharding *sharding, const struct mt_recorded_block *block)
@@ -122,16 +122,16 @@ static uint64_t part(const struct sharding *sharding, uint64_t bytes)
     return mt_block_of((bytes + sharding->ranks - 1) / sharding->ranks);
 }
 
-/* Return, among those in the order of backward, the last one that began by then. */
+/* Return the last node in the order of backward that had begun by then. */
 static size_t begun_by(const struct sharding *sharding, uint64_t event)
 {
     return MT_LEADING(i, sharding->n_backwards, sharding->backwards[i]->backward <= event);
 }
 
-/* Of calls that interrupt each other there are a few. */
+/* There are only few interrupted calls. */
 #define INTERRUPTED 64u
 
-/* Return when in backward a group's gradients are put together: after its last node. */
+/* Return when backward combines a group's gradients: after its last node. */
 static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, uint64_t begin)
 {
     const struct mt_recording *recording = sharding->edits->recording;
@@ -148,7 +148,7 @@ static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, ui
     return recording->events + 1;
 }
 
-/* Shard a gradient, which is whole until its group's are scattered, from a copy of them. */
+/* Shard a gradient. It is whole until its group's gradients are scattered from a copy. */
 static void shard_gradient(const struct sharding *sharding, size_t i,
                            struct mt_address_map *scattered)
 {
@@ -165,7 +165,7 @@ static void shard_gradient(const struct sharding *sharding, size_t i,
     sharding->edits->block[i].end = at + 1;
 }
 
-/* Scatter what is added to a gradient of its size that is a part by now, too, before. */
+/* Scatter a gradient before it is added to one of its size that is already sharded. */
 static void shard_addend(const struct sharding *sharding, size_t i,
                          const struct mt_address_map *scattered)
 {
@@ -191,7 +191,7 @@ static void shard_state(const struct sharding *sharding, struct mt_edit *edit)
 static void shard_blocks(const struct sharding *sharding)
 {
     const struct mt_recording *recording = sharding->edits->recording;
-    struct mt_address_map scattered = {0}; /* size -> the last gradient of it */
+    struct mt_address_map scattered = {0}; /* the last gradient by size */
     for (size_t i = recording->n; i < sharding->edits->n; i++)
         if (is_added_state(&sharding->edits->block[i]))
             shard_state(sharding, &sharding->edits->block[i]);
@@ -211,8 +211,8 @@ static void shard_blocks(const struct sharding *sharding)
     mt_address_map_clear(&scattered);
 }
 
-/* Gather the parameters of a group, through a buffer. It goes when they are copied; in forward when
- * the next group's are. */
+/* Gather a group's parameters through a buffer, which is freed once they are copied; in forward,
+ * once the next group's are. */
 static void gather(const struct sharding *sharding, uint32_t group, uint64_t from, uint64_t copied,
                    uint64_t freed, uint64_t to)
 {
@@ -265,7 +265,7 @@ static void shard_call(const struct sharding *sharding, size_t i)
         gather(sharding, call->group,
                after ? mt_moment_of(after->backward) - MT_WITHIN / 2 + 3 : backward, backward + 2,
                backward + 2, end);
-    /* The copy of its gradients is there until the next group's is to be made. */
+    /* The copy of a group's gradients lives until the next group's is allocated. */
     mt_edits_add(sharding->edits, end,
                  before ? mt_moment_of(before->backward_end) : end + MT_WITHIN,
                  sharding->ranks > 1 || !sharding->offloads ? sharding->bytes[call->group] : 0);

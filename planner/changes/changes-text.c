@@ -31,8 +31,7 @@ static bool is_of(const struct mt_modelled *change, const struct mt_change_kind 
     return i < MT_CHANGE_PARTS && !change->why_not;
 }
 
-/* Put once for each kind that there is what it assumes, and its bound where one of its rows has
- * one. */
+/* Write each kind's assumptions once, with its error bound if one of its rows has one. */
 static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes,
                             const struct mt_style *style)
 {
@@ -75,7 +74,7 @@ static bool is_checkpoint(const struct mt_modelled_changes *changes,
            mt_saved_per_operator(changes, change);
 }
 
-/* Print the checkpoints: first what saves most for what runs again. */
+/* Print the checkpoints, sorted by memory saved per repeated operator. */
 static void put_checkpoints(FILE *out, const struct mt_modelled_changes *changes,
                             const struct mt_style *style)
 {
@@ -108,7 +107,7 @@ static void put_checkpoints(FILE *out, const struct mt_modelled_changes *changes
     }
 }
 
-/* Write that what the run would have reached had memory not run out is itself modelled. */
+/* Write that the continuation of a run that ran out of memory is modelled, too. */
 static void put_rest(FILE *out, const struct mt_rest *rest, const struct mt_style *style)
 {
     char text[400], of[96];

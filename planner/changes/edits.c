@@ -59,7 +59,7 @@ uint64_t mt_edits_unused(const struct mt_edits *edits, uint64_t moment)
         const struct mt_recorded_block *block = &edits->recording->block[i];
         const struct mt_edit *edit = &edits->block[i];
         if (edit->size && edit->begin <= moment && edit->end > moment)
-            bytes += block->unused; /* as much may be left over of a smaller one */
+            bytes += block->unused; /* a smaller request may leave this much unused */
     }
     return bytes;
 }
@@ -69,7 +69,7 @@ struct rise {
     int64_t bytes;
 };
 
-/* What ends makes room for what begins at the same moment. */
+/* At one moment, ends come before begins. */
 MT_ORDER(by_moment, struct rise, MT_RISING(moment) ?: MT_RISING(bytes))
 
 int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment)

@@ -21,9 +21,9 @@ bool *mt_made_in_forward(const struct mt_recording *recording)
     return is_made;
 }
 
-/* Return the size of the gradient of what a product multiplies its weight by. AddmmBackward makes
- * it before the weight's, MmBackward after; alone it is only where the weight is frozen. The
- * weight's is smaller than the weight where that is a slice. 0: not known. */
+/* Return the size of the gradient of a product's input. AddmmBackward allocates it before the
+ * weight's gradient, MmBackward after; it is the only one if the weight is frozen. The weight's
+ * gradient is smaller than the weight if that is a slice. 0: unknown. */
 static uint64_t factor_gradient(const struct mt_recording *recording,
                                 const struct mt_recorded_node *node, const char *name,
                                 uint64_t weight)
@@ -124,7 +124,7 @@ int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recordi
 {
     *groups = (struct mt_shard_groups){0};
     int rc = mt_modules_number(&groups->of_frame, recording, layer_size, NULL, &groups->n);
-    groups->n++; /* 0: of no layer */
+    groups->n++; /* 0: no layer */
     return rc;
 }
 
@@ -139,8 +139,8 @@ static uint32_t group_of(const struct mt_turn *turn, const struct mt_by_id *of_f
     return turn->module ? *(uint32_t *)mt_by_id(of_frame, turn->module) : 0;
 }
 
-/* Return, of this iteration, the last call of the group that had no backward yet; or else the one
- * whose backward goes on. */
+/* Return the group's last call in this iteration without a backward, or else the one whose backward
+ * is in progress. */
 static struct mt_module_call *awaited(const struct mt_module_calls *calls, size_t floor,
                                       uint32_t group, uint64_t event)
 {

@@ -8,7 +8,7 @@
 struct pattern {
     char text[sizeof((struct mt_module_patterns *)0)->pattern[0]];
     uint64_t bytes, blocks;
-    bool is_called; /* a list of modules is not */
+    bool is_called; /* not a list of modules */
 };
 
 struct list {
@@ -24,7 +24,7 @@ static bool is_number(const char *part, size_t size)
     return size && strspn(part, "0123456789") >= size;
 }
 
-/* Add the bytes to the module's pattern and to those of the modules around it. */
+/* Add the bytes to the pattern of the module and of its parents. */
 static int add(struct list *list, const char *path, bool is_call, uint64_t bytes, uint64_t blocks)
 {
     char text[sizeof list->of->text];
@@ -56,8 +56,8 @@ static int add(struct list *list, const char *path, bool is_call, uint64_t bytes
     return 0;
 }
 
-/* Return whether a visit is a call: moving a model to the card (Module._apply) visits lists of
- * modules, too, which nobody calls. */
+/* Return whether a visit is a call. Moving a model to the card (Module._apply) also visits module
+ * lists, which are never called. */
 static bool is_call(const struct mt_recording *recording, uint32_t frame)
 {
     return !strstr(mt_frame(recording->definitions, frame)->function, "_apply");
@@ -72,7 +72,7 @@ static void keep(struct mt_module_patterns *patterns, struct pattern *pattern)
     pattern->is_called = false; /* once is enough */
 }
 
-/* Of the rest: not worth a word below this part of what the first one has. */
+/* Leave out patterns below this part of the first one. */
 #define PART_LEAST 16u
 
 static void choose(struct mt_module_patterns *patterns, const struct list *list)

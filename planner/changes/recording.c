@@ -28,7 +28,7 @@ static void *one_more(struct mt_recording *recording, void *array, size_t *n, si
     one_more(recording, &(recording)->array, &(recording)->n, &(recording)->array##s_capacity,     \
              sizeof *(recording)->array)
 
-/* Note for whose module the program is at work: in backward, that of the node's forward line. */
+/* Note the current module; in backward, that of the node's forward line. */
 static void note_turn(struct mt_recording *recording, const struct mt_replay *replay,
                       const struct mt_event *event)
 {
@@ -37,7 +37,7 @@ static void note_turn(struct mt_recording *recording, const struct mt_replay *re
                                         : thread->at.python;
     uint8_t phase = thread->at.n_nodes ? MT_PHASE_BACKWARD : thread->at.phase;
     if ((!stack && thread->at.n_nodes) || (!thread->at.n_nodes && !thread->at.python))
-        return; /* what accumulates gradients is nobody's */
+        return; /* accumulating gradients belongs to no module */
     uint32_t module = module_of(replay->definitions, stack);
     const struct mt_turn *last =
         recording->n_turns ? &recording->turn[recording->n_turns - 1] : NULL;
@@ -68,8 +68,7 @@ static uint64_t block_number(const struct mt_replay *replay, uint64_t address)
     return block ? mt_block_event(block) : 0;
 }
 
-/* Note a save. A tensor may be a view: then the block is not found, and another save of it may be.
- */
+/* Note a save. If the tensor is a view, its block is not found here but maybe by another save. */
 static void note_save(struct mt_recording *recording, const struct mt_replay *replay,
                       const struct mt_event *event)
 {
@@ -96,7 +95,7 @@ static void note_save(struct mt_recording *recording, const struct mt_replay *re
     }
 }
 
-/* Give a node what was saved since the node before it: it saved that for itself. */
+/* Assign to a node what was saved since the previous node. */
 static void note_node(struct mt_recording *recording, const struct mt_replay *replay,
                       const struct mt_event *event)
 {
@@ -117,8 +116,8 @@ static void note_node(struct mt_recording *recording, const struct mt_replay *re
         recording->rc = -ENOMEM;
 }
 
-/* Return whether it is another node. A trace does not tell when one is made that accumulates
- * gradients, and it lies where another was before. */
+/* Return whether it is another node. The trace does not record the creation of gradient
+ * accumulators, which may reuse an address. */
 static bool is_another(const struct mt_replay *replay, const struct mt_recorded_node *node,
                        uint32_t name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rest of a forward: layers that are as those before, and the loss of a language model. */
+/* The rest of a forward: layers equal to those before, and the loss of a language model. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/to-integer.h"
 #include "rest-inside.h"
@@ -18,7 +18,7 @@ static size_t count_blocks(const struct mt_resting *resting, const struct mt_mod
     return mt_first_made(resting->recording, call->forward_end) - first_block(resting, call);
 }
 
-/* Return whether the first n blocks of two calls are of the same sizes. */
+/* Return whether the first n blocks of two calls have the same sizes. */
 static bool are_equal(const struct mt_resting *resting, const struct mt_module_call *one,
                       const struct mt_module_call *other, size_t n)
 {
@@ -76,7 +76,7 @@ static uint32_t group_of(const struct mt_resting *resting, const struct mt_recor
     return mt_rest_group(resting, block->module);
 }
 
-/* Count layers by their parameters' sizes: each has as many of a size. */
+/* Count layers by their parameters' sizes: each layer has as many of a size. */
 static size_t count_by_sizes(const struct mt_resting *resting, uint32_t group)
 {
     const struct mt_recording *recording = resting->recording;
@@ -153,7 +153,7 @@ static struct mt_recorded_block moved(const struct mt_resting *resting,
     return copy;
 }
 
-/* Go on as the call did after its first `done` blocks. */
+/* Continue as the call did after its first `done` blocks. */
 static int copy_call(struct mt_resting *resting, const struct mt_module_call *like, size_t done,
                      uint64_t offset)
 {
@@ -173,7 +173,7 @@ static int copy_call(struct mt_resting *resting, const struct mt_module_call *li
     return rc;
 }
 
-/* Let what the open call has made live as long as in the one that it is like. */
+/* Give the open call's blocks the lifetimes of the call that it matches. */
 static void align(struct mt_resting *resting, const struct mt_module_call *open,
                   const struct mt_module_call *like, size_t done, uint64_t offset)
 {
@@ -183,7 +183,7 @@ static void align(struct mt_resting *resting, const struct mt_module_call *open,
     for (size_t i = 0; i < done; i++) {
         struct mt_recorded_block *one = &block[mine + i];
         struct mt_recorded_block other = moved(resting, &block[its + i], offset);
-        if (i + 1 == done) { /* the request that failed: what it is, is known now */
+        if (i + 1 == done) { /* the failed request, whose role is known now */
             other.begin = one->begin;
             other.size = one->size;
             *one = other;
@@ -193,8 +193,8 @@ static void align(struct mt_resting *resting, const struct mt_module_call *open,
     }
 }
 
-/* Align the calls: a layer's blocks may be free only after the next one's first operators: the next
- * of the call before is the open one. */
+/* Align the calls, since a layer's blocks may be freed only after the next one's first operators.
+ */
 static void align_before(struct mt_resting *resting, const struct mt_module_call *before,
                          const struct mt_module_call *like, uint64_t offset)
 {
@@ -213,7 +213,7 @@ static int add_call(struct mt_resting *resting, struct mt_module_call call)
     return MT_APPEND(resting->calls.call, resting->calls.capacity, resting->calls.n, call);
 }
 
-/* Add a call of its own for each layer: module 0 stands between them. */
+/* Add a separate call for each layer, with module 0 between them. */
 static int add_layers(struct mt_resting *resting, struct mt_module_call like, size_t n)
 {
     int rc = 0;
@@ -238,7 +238,7 @@ static bool is_called(const struct mt_module_calls *calls, size_t from, uint32_t
     return from < calls->n;
 }
 
-/* Return the first call of this iteration: none from there on had a backward, or comes twice. */
+/* Return the first call of this iteration: from it on, no call had a backward or comes twice. */
 static size_t first_call(const struct mt_module_calls *calls)
 {
     size_t i = calls->n;
@@ -268,7 +268,7 @@ static uint64_t elements_of(const struct mt_recorded_block *block)
     return mt_recorded_elements(block);
 }
 
-/* Count the layer's parameters of so many elements. */
+/* Count the layer's parameters with this many elements. */
 static size_t count_of(const struct mt_resting *resting, uint32_t group, uint64_t elements)
 {
     const struct mt_recording *recording = resting->recording;
@@ -280,9 +280,9 @@ static size_t count_of(const struct mt_resting *resting, uint32_t group, uint64_
     return n;
 }
 
-/* Return how wide the layer is: what most of its vectors are long, those of its norms and biases;
- * of equals the longer. Routers and heads have others. No vector's square is larger than the
- * largest matrix. 0: it has no parameter. */
+/* Return the layer's width: the most frequent length of its vectors (norms and biases), the longer
+ * of equals. Routers and heads have other lengths. No vector's square exceeds the largest matrix.
+ * 0: no parameters. */
 static uint64_t width_of(const struct mt_resting *resting, uint32_t group)
 {
     const struct mt_recording *recording = resting->recording;
@@ -307,9 +307,9 @@ static uint64_t width_of(const struct mt_resting *resting, uint32_t group)
     return width;
 }
 
-/* Find what a language model makes its loss of: as many rows as a layer's output has, and a column
- * for each row of the parameter after the layers that has as many elements as the one before them;
- * or of that one where none comes after. */
+/* Find the size of a language model's logits: a row for each row of a layer's output, and a column
+ * for each row of the head, which is the parameter after the layers with as many elements as the
+ * one before them, or that one itself. */
 static void find_logits(struct mt_resting *resting, const struct mt_module_call *like)
 {
     const struct mt_recording *recording = resting->recording;
@@ -353,7 +353,7 @@ static void count_logits(struct mt_resting *resting, uint64_t from)
         if (!resting->logits || recording->block[i].begin > resting->rest->cut ||
             size + size / 64 < resting->logits || size > resting->logits + resting->logits / 64)
             continue;
-        if (++resting->n_logits == 2) /* of what comes of them */
+        if (++resting->n_logits == 2) /* of what is computed from them */
             recording->block[i].saved = resting->now;
     }
 }
@@ -372,7 +372,7 @@ static int add_loss(struct mt_resting *resting)
     return 0;
 }
 
-/* Return what a layer makes again if it is checkpointed: only where it began is saved. */
+/* Return what a checkpointed layer allocates again: only its input is saved. */
 static uint64_t made_again(const struct mt_resting *resting, const struct mt_module_call *like)
 {
     const struct mt_recording *recording = resting->recording;
@@ -385,8 +385,7 @@ static uint64_t made_again(const struct mt_resting *resting, const struct mt_mod
     return is_under ? bytes : 0;
 }
 
-/* Return the newest whole call that another one follows, if that is equal; or the newest whole one.
- */
+/* Return the newest complete call that an equal one follows, or else the newest complete one. */
 static int like_of(const struct mt_resting *resting, size_t end, uint32_t group, size_t found[2])
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of mt_rest_add share. */
+/* Shared by the parts of mt_rest_add. */
 #ifndef MT_REST_INSIDE_H
 #define MT_REST_INSIDE_H
 
@@ -11,43 +11,43 @@ struct mt_resting {
     struct mt_recording *recording;
     uint64_t now; /* the newest event */
     struct mt_shard_groups groups;
-    struct mt_module_calls calls; /* of layers; those that are added, too */
-    uint32_t like;                /* the group of the layer that those to come are like */
+    struct mt_module_calls calls; /* layers, including the added ones */
+    uint32_t like;                /* the group of the layer that the missing ones match */
     size_t first;                 /* the first call of this iteration */
-    uint64_t logits;              /* bytes of what the loss is made of; 0: not known */
-    size_t n_logits;              /* of forward's two that were seen */
-    size_t head;                  /* place of the block of the parameter that makes them */
-    uint64_t again; /* bytes that a checkpointed layer makes again in backward; 0: none */
+    uint64_t logits;              /* bytes of the logits; 0: unknown */
+    size_t n_logits;              /* how many of forward's two were seen */
+    size_t head;                  /* index of the block of the parameter that computes them */
+    uint64_t again; /* bytes that a checkpointed layer allocates again in backward; 0: none */
 };
 
-/* Return the layer that a module's frame is of; 0: none. */
+/* Return the layer of a module's frame; 0: none. */
 uint32_t mt_rest_group(const struct mt_resting *resting, uint32_t frame);
 
-/* Make a block that begins now, like the one given, and return its place; SIZE_MAX: no memory. */
+/* Add a block like the given one that begins now. Return its index; SIZE_MAX: no memory. */
 size_t mt_rest_make(struct mt_resting *resting, struct mt_recorded_block like);
 size_t mt_rest_make_of(struct mt_resting *resting, uint64_t bytes, enum mt_category category,
                        enum mt_phase phase);
 void mt_rest_end(struct mt_resting *resting, size_t block);
 int mt_rest_turn(struct mt_resting *resting, uint32_t module, enum mt_phase phase);
 
-/* Add the layers that this forward would still call, and the loss. 0; -ENOMEM; -ENOENT: nothing
- * tells. */
+/* Add the layers that this forward would still call, and the loss. Return 0, -ENOMEM, or -ENOENT if
+ * they are unknown. */
 int mt_rest_forward(struct mt_resting *resting);
 
-/* Repeat what was done from one event to another, later by offset; blocks that were made before
- * `own` are those of then. 0 or -ENOMEM. */
+/* Repeat the events of a range, shifted by offset. Blocks allocated before `own` are not copied.
+ * Return 0 or -ENOMEM. */
 int mt_rest_copy_turns(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t offset);
 int mt_rest_copy_nodes(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t own,
                        uint64_t offset);
 
-/* Return the first event of the forward of the iteration that goes on at the event; 0: none. */
+/* Return the first forward event of the iteration in progress at the event; 0: none. */
 uint64_t mt_rest_forward_of(const struct mt_recording *recording, uint64_t to);
 
-/* Add the optimizer's step. 0; -ENOMEM; -ENOENT: what it keeps follows no rule. */
+/* Add the optimizer's step. Return 0, -ENOMEM, or -ENOENT if its state follows no known rule. */
 int mt_rest_step(struct mt_resting *resting, bool is_begun);
 
-/* Add another forward and backward, as that which ended with the event; the step's state is there.
- * 0; -ENOMEM; -ENOENT: no forward was seen. */
+/* Add another forward and backward like those that ended with the event, with the step's state
+ * live. Return 0, -ENOMEM, or -ENOENT if no forward was seen. */
 int mt_rest_next(struct mt_resting *resting, uint64_t to);
 
 /* Blocks that are live at the cut, by size, so that each is found once. */

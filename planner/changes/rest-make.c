@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is added to a recording: blocks, turns of modules; and the sizes of what is live. */
+/* Add blocks and module visits to a recording, and look up live blocks by size. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
 #include "analyzer/support/search.h"
@@ -61,7 +61,7 @@ int mt_rest_sizes_of(struct mt_rest_sizes *sizes, const struct mt_resting *resti
     return sizes->size ? 0 : -ENOMEM;
 }
 
-/* Take a block of this size, and mark it by its lowest bit: sizes are multiples of 512. */
+/* Take a block of this size and mark it by its lowest bit, since sizes are multiples of 512. */
 bool mt_rest_sizes_take(struct mt_rest_sizes *sizes, uint64_t size)
 {
     size_t low = MT_LEADING(i, sizes->n, (sizes->size[i] & ~UINT64_C(1)) < size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The optimizer's first step, which makes its state, and the iteration after it, which has both. */
+/* The optimizer's first step, which allocates its state, and the next iteration, with the state
+ * live. */
 #include "analyzer/support/grow.h"
 #include "rest-inside.h"
 
@@ -9,8 +10,8 @@
 /* What a step keeps for each trained parameter. */
 struct state {
     unsigned values;   /* blocks */
-    double wider;      /* than the parameter */
-    bool is_on_device; /* a number for each parameter is, too: fused */
+    double wider;      /* relative to the parameter */
+    bool is_on_device; /* also a number per parameter: fused */
 };
 
 static unsigned common(unsigned a, unsigned b)
@@ -23,7 +24,7 @@ static bool is_state(const struct mt_recorded_block *block)
     return block->category == MT_CATEGORY_OPTIMIZER_STATE && !block->is_master && block->size > 512;
 }
 
-/* The blocks of one size that come together, from a place on. */
+/* Consecutive blocks of one size, from an index on. */
 struct run {
     uint64_t size;
     unsigned n;
@@ -46,9 +47,9 @@ static struct run run_from(const struct mt_recording *recording, size_t at,
     return run;
 }
 
-/* Return how many blocks the optimizer keeps for each parameter: what comes together is of the
- * parameters that come together. The last ones may be more still, if the request that failed is as
- * large; without others there are two, Adam's. 0: they follow no rule. */
+/* Return how many blocks the optimizer keeps for each parameter: consecutive blocks belong to
+ * consecutive parameters. The last group may be incomplete if the failed request has its size; a
+ * single group counts as Adam's two. 0: no known rule. */
 static unsigned count_values(struct mt_resting *resting, double wider)
 {
     const struct mt_recording *recording = resting->recording;
@@ -67,8 +68,8 @@ static unsigned count_values(struct mt_resting *resting, double wider)
     return all ? all : 2;
 }
 
-/* Find the state of the parameters that have been stepped. False: none has, or they follow no rule.
- */
+/* Find the state of the parameters that have been stepped. Return false if there are none, or no
+ * known rule. */
 static bool find_state(struct mt_resting *resting, struct state *state)
 {
     const struct mt_recording *recording = resting->recording;
@@ -90,7 +91,7 @@ static bool find_state(struct mt_resting *resting, struct state *state)
     return false;
 }
 
-/* Mark what ran out of memory as state, if state of that size is still to come. */
+/* Mark the failed request as state if state of its size is still missing. */
 static int mark_failed(struct mt_resting *resting, const struct state *state)
 {
     struct mt_recording *recording = resting->recording;
@@ -116,8 +117,8 @@ out:
     return rc;
 }
 
-/* Add blocks of a category, so many for each parameter, where they are not there yet. *added: their
- * bytes. */
+/* Add `each` blocks of a category for each parameter that lacks them, and store their bytes in
+ * *added. */
 static int add_missing(struct mt_resting *resting, const struct state *state,
                        enum mt_category category, unsigned each, uint64_t *added)
 {
@@ -139,7 +140,7 @@ static int add_missing(struct mt_resting *resting, const struct state *state,
     return rc;
 }
 
-/* Add what passes: Adam's moments go through a copy of all parameters, unless its kernel is fused.
+/* Add temporaries: Adam's moments go through a copy of all parameters, unless its kernel is fused.
  */
 static int add_passing(struct mt_resting *resting, const struct state *state)
 {
@@ -147,7 +148,7 @@ static int add_passing(struct mt_resting *resting, const struct state *state)
     size_t first = recording->n;
     if (state->values != 2 || state->is_on_device)
         return 0;
-    /* the step may have made some already */
+    /* the step may have allocated some already */
     int rc = add_missing(resting, state, MT_CATEGORY_TEMPORARIES, 1, &resting->rest->passing);
     for (size_t i = first; !rc && i < recording->n; i++)
         mt_rest_end(resting, i);
@@ -162,7 +163,7 @@ static bool has_state(const struct mt_recording *recording)
     return false;
 }
 
-/* Return 0; -ENOMEM; -ENOENT: what the optimizer keeps follows no rule. */
+/* Return 0, -ENOMEM, or -ENOENT if the optimizer's state follows no known rule. */
 int mt_rest_step(struct mt_resting *resting, bool is_begun)
 {
     struct mt_recording *recording = resting->recording;
@@ -200,8 +201,7 @@ uint64_t mt_rest_forward_of(const struct mt_recording *recording, uint64_t to)
     return turn && turn < end ? turn->event : 0;
 }
 
-/* End the gradients, which are set to none between iterations, as zero_grad does unless it is told
- * otherwise. */
+/* End the gradients, which are set to None between iterations, as zero_grad does by default. */
 static void end_gradients(struct mt_resting *resting)
 {
     struct mt_recording *recording = resting->recording;
@@ -219,7 +219,7 @@ static int copy_blocks(struct mt_resting *resting, uint64_t from, uint64_t to, u
          i < n && recording->block[i].begin <= to; i++) {
         struct mt_recorded_block copy = recording->block[i];
         if (copy.end == MT_EVER)
-            continue; /* it is kept: made once */
+            continue; /* kept: allocated once */
         copy.begin += offset;
         copy.end += offset;
         copy.saved += copy.saved ? offset : 0;
@@ -243,7 +243,7 @@ int mt_rest_next(struct mt_resting *resting, uint64_t to)
         rc = mt_rest_copy_turns(resting, from, to, offset);
     if (!rc)
         rc = mt_rest_copy_nodes(resting, from, to, from, offset);
-    /* Gradients end as those before them did, after the step. */
+    /* Gradients end after the step, as the previous ones did. */
     for (size_t i = 0; i < recording->n; i++)
         if (recording->block[i].end != MT_EVER && recording->block[i].end > resting->now)
             resting->now = recording->block[i].end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of which types things are, and what is made because of them. */
+/* Types of tensors, and allocations that depend on them. */
 #include "kinds.h"
 #include "trace-format/dtypes.h"
 
@@ -19,8 +19,9 @@ bool mt_is_reserve(const struct mt_recording *recording, const struct mt_recorde
             saved->category == MT_CATEGORY_ACTIVATIONS);
 }
 
-/* Return whether the node is attention of 32 bits that would run as flash attention in 16: that
- * takes no mask, which would be saved beside queries, keys, values, the output and its sums. */
+/* Return whether the node is 32-bit attention that would run as flash attention in 16 bits. Flash
+ * attention accepts no mask, which would be saved next to queries, keys, values, the output and its
+ * sums. */
 static bool may_be_flash(const struct mt_recording *recording, const struct mt_recorded_node *node)
 {
     unsigned floats = 0;

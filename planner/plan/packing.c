@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT 512u /* blocks begin at multiples of it, as PyTorch's do */
+#define UNIT 512u /* alignment of blocks, as PyTorch's */
 #define MOST_LARGE 16384u
 
-/* A block's life, from one request to another. */
+/* A block's lifetime, from one request to another. */
 struct life {
     uint64_t size, place; /* bytes */
     size_t begin, end;    /* requests */
@@ -30,8 +30,8 @@ static size_t most_blocks(const struct mt_asked *asked)
     return most;
 }
 
-/* Find the lives in the order of their begins: n of them, asked->allocs at most and what ran out of
- * memory. of: each request's, 0: none; else its number, and 1. */
+/* Find the n lifetimes in the order of their begins. of: each request's lifetime as index + 1; 0:
+ * none. */
 static size_t find_lives(const struct mt_asked *asked, struct life *lives, size_t *of, size_t *now)
 {
     size_t n = 0;
@@ -44,7 +44,7 @@ static size_t find_lives(const struct mt_asked *asked, struct life *lives, size_
             of[i] = *current = ++n;
         } else if ((request->kind == MT_REQUEST_FREE || request->kind == MT_REQUEST_COMPLETE) &&
                    *current) {
-            lives[*current - 1].end = i; /* of a block that waits, it comes twice */
+            lives[*current - 1].end = i; /* comes twice for a block that waits */
             of[i] = *current;
         }
     }
@@ -58,8 +58,7 @@ static bool meet(const struct life *a, const struct life *b)
     return a->begin < b->end && b->begin < a->end;
 }
 
-/* Return the lowest place beside those that are placed already, which stand in the order of places.
- */
+/* Return the lowest free place among the placed lifetimes, which are sorted by place. */
 static uint64_t lowest_place(struct life *const *placed, size_t n, const struct life *life)
 {
     uint64_t place = 0;
@@ -83,7 +82,7 @@ static void insert(struct life **placed, size_t n, struct life *life)
     placed[at] = life;
 }
 
-/* Place the largest, and return the bytes that they need. */
+/* Place the largest lifetimes. Return the bytes that they need. */
 static uint64_t place_large(struct life **sorted, size_t n, struct life **placed)
 {
     uint64_t most = 0;
@@ -97,7 +96,7 @@ static uint64_t place_large(struct life **sorted, size_t n, struct life **placed
     return most;
 }
 
-/* Pack the others as they come, and return the bytes that they need; UINT64_MAX: out of memory. */
+/* Pack the others in order. Return the bytes that all need; UINT64_MAX: out of memory. */
 static uint64_t place_small(struct life *lives, const size_t *of, size_t n)
 {
     struct mt_gaps gaps = {0};
@@ -117,7 +116,7 @@ static uint64_t place_small(struct life *lives, const size_t *of, size_t n)
     return most;
 }
 
-/* Return what packing needs. Where the large ones are so few that each small one counts, place all
+/* Return what the packing needs. If there are so few large ones that small ones matter, place all
  * by size. */
 uint64_t mt_packing(const struct mt_asked *asked)
 {
@@ -187,7 +186,7 @@ int mt_gaps_give(struct mt_gaps *gaps, uint64_t begin, uint64_t end)
     size_t at = find_after(gaps, begin);
     if (at && gaps->gap[at - 1].end == begin)
         begin = gaps->gap[--at].begin;
-    while (at < gaps->n && gaps->gap[at].begin <= end) { /* the one before, and the one after */
+    while (at < gaps->n && gaps->gap[at].begin <= end) { /* the previous and the next gap */
         end = gaps->gap[at].end > end ? gaps->gap[at].end : end;
         remove_gap(gaps, at);
     }

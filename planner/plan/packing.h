@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Return the bytes that the recorded lives need if the whole run is known beforehand: an upper
- * bound on the best. The largest blocks, at most 16,384, are put one by one, the largest first, at
- * the lowest place that is free for their whole life; the others into the lowest gap beside these,
- * as they come. 0: out of memory. */
+/* Return a packing of the recorded lifetimes in bytes, with the whole run known in advance: an
+ * upper bound on the best packing. The largest blocks, at most 16,384, are placed first, in order
+ * of size, each at the lowest place that is free for its whole lifetime; the others go in order of
+ * time to the lowest gap. 0: out of memory. */
 uint64_t mt_packing(const struct mt_asked *asked);
 
-/* One contiguous memory from which pieces are taken, each from the lowest gap that it fits. */
+/* A contiguous memory that is allocated from the lowest gap that fits. */
 
-struct mt_gaps { /* one of zeros is empty */
+struct mt_gaps { /* a zeroed struct is empty */
     struct mt_gap {
         uint64_t begin, end;
     } *gap; /* by address; none ends at the top */
@@ -23,9 +23,9 @@ struct mt_gaps { /* one of zeros is empty */
     uint64_t top; /* bytes */
 };
 
-/* Return where the piece begins. */
+/* Allocate a piece. Return its offset. */
 uint64_t mt_gaps_take(struct mt_gaps *gaps, uint64_t size);
-/* Give a piece back that was taken. 0 or -ENOMEM. */
+/* Free a piece. Return 0 or -ENOMEM. */
 int mt_gaps_give(struct mt_gaps *gaps, uint64_t begin, uint64_t end);
 void mt_gaps_clear(struct mt_gaps *gaps);
 

@@ -25,7 +25,7 @@ static const char *times_text(char out[MT_SIZE_TEXT], uint64_t n)
     return out;
 }
 
-/* Print what the answers stand on. */
+/* Print what the answers are based on. */
 static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], text[900];
@@ -78,7 +78,7 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
         mt_put_lines(out, style, "PyTorch's version is not in the trace; the newest is assumed.");
 }
 
-/* Print which settings the program makes itself: one of the environment does not last there. */
+/* Print the settings that the program makes itself, which override the environment. */
 static void print_own_settings(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char times[MT_SIZE_TEXT], how_often[MT_SIZE_TEXT + 16] = "";
@@ -155,7 +155,7 @@ static bool has_own_row(const struct mt_plan_setting *setting)
     return setting->is_recorded || setting->is_asked || !*setting->conf;
 }
 
-/* Count the settings that have the result of the one at i and no rows of their own. */
+/* Count the settings with the same result as setting i that have no row of their own. */
 static size_t count_alike(const struct mt_plan *plan, size_t i)
 {
     size_t n = 0;
@@ -226,7 +226,7 @@ static void print_line(const struct mt_plan_setting *setting, uint64_t most, FIL
     }
 }
 
-/* Print the time of the recorded setting and of the best: unused while reserved. */
+/* Print the unused cache over time, for the recorded and the best setting. */
 static void print_time(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char size[MT_SIZE_TEXT];
@@ -277,7 +277,7 @@ static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *
                 mt_size_text(left, setting->oom.card_free));
 }
 
-/* Print what the trace does not have. */
+/* Print what the trace lacks. */
 static void print_end(const struct mt_plan *plan, const struct mt_analysis *analysis, FILE *out,
                       const struct mt_style *style)
 {
@@ -315,7 +315,7 @@ static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_
         fprintf(out, "\nTo use the best one:\n    unset %s\n", mt_plan_variable(plan));
 }
 
-/* Print a device's plan. The answer is of the main device; the others say which setting is best. */
+/* Print a device's plan. The main device has an answer; the others name the best setting. */
 static void print_plan(const struct mt_plan *plan, bool has_answer,
                        const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The settings that memtap tries where nobody names any, a NULL after the last. Those that a
- * release does not have are left out. */
+/* The settings that memtap tries by default, terminated by NULL. Settings that a release lacks are
+ * left out. */
 extern const char *const mt_plan_candidates[];
 
 const char *const mt_plan_candidates[] = {
@@ -40,15 +40,15 @@ const char *const mt_plan_candidates[] = {
     NULL,
 };
 
-#define ENDLESS (UINT64_C(1) << 60) /* bytes of a card on which memory does not run out */
+#define ENDLESS (UINT64_C(1) << 60) /* bytes of an unlimited card */
 
-/* What a replay tells while it runs. */
+/* What a replay collects. */
 struct watch {
     const struct mt_asked *asked;
-    struct mt_plan_setting *setting; /* NULL: nothing of it is wanted */
+    struct mt_plan_setting *setting; /* NULL: not needed */
     struct mt_plan_check *check;     /* likewise */
     uint64_t peak;                   /* reserved so far */
-    uint64_t others;                 /* of the card not PyTorch's now */
+    uint64_t others;                 /* the card's memory in use outside PyTorch now */
     size_t end;                      /* after the last allocation */
 };
 
@@ -97,7 +97,7 @@ static void note(void *context, size_t index, const struct mt_request *request,
         *unused = now->reserved - now->allocated;
 }
 
-/* Make one replay on a card of that many bytes. 0 or a negative errno. */
+/* Replay on a card of this many bytes. Return 0 or a negative errno. */
 static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, uint64_t total,
                   struct watch *watch)
 {
@@ -119,7 +119,8 @@ static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, 
     return rc;
 }
 
-/* Return the end: after a program's last allocation there is only its end. */
+/* Return the end of the measured part: the last allocation, since only the program's exit follows.
+ */
 static size_t end_of(const struct mt_asked *asked)
 {
     size_t end = asked->n;
@@ -128,7 +129,7 @@ static size_t end_of(const struct mt_asked *asked)
     return end;
 }
 
-/* Try a setting on the card; and where it does not fit, find what it would need. */
+/* Try a setting on the card. If it does not fit, find what it would need. */
 static int try_setting(const struct mt_plan *plan, struct mt_plan_setting *setting,
                        const struct mt_alloc_conf *conf)
 {
@@ -180,14 +181,14 @@ static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is
     return try_setting(plan, setting, &conf);
 }
 
-/* Those that fit come first, then by what they reserve; of equals the recorded one, then the
+/* Sort: settings that fit first, then by reserved memory; among equals the recorded one, then the
  * shorter. */
 MT_ORDER(better, struct mt_plan_setting,
          MT_FALLING(fits) ?: MT_RISING(is_async) ?: MT_RISING(peak_reserved)
          ?: MT_FALLING(is_recorded) ?: MT_COMPARE(strlen(a->conf), strlen(b->conf))
          ?: MT_BY_TEXT(conf))
 
-/* Check the recorded setting on the recorded card against the trace; and find the floor. */
+/* Check the recorded setting on the recorded card against the trace, and find the floor. */
 static int check(struct mt_plan *plan)
 {
     struct watch watch = {.asked = plan->asked, .check = &plan->check};
@@ -200,7 +201,7 @@ static int check(struct mt_plan *plan)
     return rc == -EINVAL ? 0 : rc;
 }
 
-/* Return the most that is live at once, as it was requested. */
+/* Return the peak of live requested bytes. */
 static uint64_t live_peak(const struct mt_asked *asked)
 {
     uint64_t now = 0, most = 0;
@@ -224,7 +225,7 @@ static uint64_t live_peak(const struct mt_asked *asked)
     return most;
 }
 
-/* Return the least that a card must have: what a setting needs, holds the recorded lives, too. */
+/* Return the smallest packing, given that each setting's need is a packing as well. */
 static uint64_t least(const struct mt_plan *plan, uint64_t packing)
 {
     for (size_t i = 0; i < plan->n; i++)

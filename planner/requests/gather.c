@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return the number of a stream's handle, from 1 on, in the order in which they come; the last one
- * stands for all after it. */
+/* Return the number of a stream's handle, from 1, in order of appearance; the last number stands
+ * for all further streams. */
 static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *number)
 {
     enum { MOST = MT_GATHER_OTHER_STREAM - 1 };
@@ -17,8 +17,7 @@ static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *numb
     return mt_address_map_put(map, handle, *number);
 }
 
-/* Note memory of the card that is not PyTorch's, as CUDA's calls say it: what the samples say
- * besides is added at the end. */
+/* Note the card's memory in use outside PyTorch, by CUDA's calls; samples are added at the end. */
 static int note_others(struct mt_asking *asking, const struct mt_replay *replay, unsigned slot,
                        const struct mt_gather_at *at)
 {
@@ -44,7 +43,7 @@ static int begin_pool(struct mt_asking *asking, uint64_t event, unsigned pool)
     return mt_gather_ask(asking, &(struct mt_gather_at){.event = event}, create);
 }
 
-/* Forget what a library wanted: the program went on without it. */
+/* Drop a library's failed request: the program continued without it. */
 static void forget_library(struct mt_asking *asking)
 {
     if (!asking->library_wanted)
@@ -97,8 +96,7 @@ static int allocated(void *data, const struct mt_replay *replay, struct mt_torch
                       (struct mt_gather_at){.allocated = allocated, .reserved = reserved});
 }
 
-/* Note a request that failed. PyTorch reports the size rounded. What it was for would have lived
- * from here on; nobody knows how long. */
+/* Note a failed request. PyTorch reports its rounded size. Its block's lifetime is unknown. */
 static int failed(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
                   const struct mt_event *event)
 {
@@ -127,7 +125,7 @@ static int freed(void *data, const struct mt_replay *replay, struct mt_torch_blo
         return 0;
     }
     asking->asked.frees++;
-    if (block->waits) { /* which stream it is, does not count: another one */
+    if (block->waits) { /* any stream other than the default one */
         struct mt_request use = {.block = block->number,
                                  .stream = MT_GATHER_OTHER_STREAM,
                                  .kind = MT_REQUEST_RECORD_STREAM};
@@ -189,8 +187,8 @@ void mt_gathering_destroy(struct mt_gathering *g)
     free(g);
 }
 
-/* Note what the device itself says is taken, beyond what CUDA's calls told: contexts, other
- * processes. 0 or -ENOMEM. */
+/* Note the device's own figure of used memory, beyond CUDA's calls: contexts, other processes.
+ * Return 0 or -ENOMEM. */
 static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
@@ -205,7 +203,7 @@ static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
     return 0;
 }
 
-/* Note that a library found no memory on the card: unless the program goes on, it needs that. */
+/* Note that a library's request to the card failed; the program needs it unless it continues. */
 static int on_library(struct mt_asking *asking, const struct mt_replay *replay,
                       const struct mt_event *event)
 {
@@ -275,7 +273,7 @@ static uint64_t besides_cuda(const struct mt_sample *sample)
     return used > sample->cuda_bytes ? used - sample->cuda_bytes : 0;
 }
 
-/* Take off the bytes that the sample has twice, by another one. */
+/* Subtract the bytes that another sample also contains. */
 static void settle(struct mt_sample *sample, const struct mt_sample *other)
 {
     if (!mt_sample_has_bytes_twice(sample, other))
@@ -287,9 +285,9 @@ static void settle(struct mt_sample *sample, const struct mt_sample *other)
 }
 
 /*
- * Settle samples by later ones. What this process has besides CUDA's allocations does not shrink
- * while no object of CUDA's goes, so all later samples count. Where NVML does not tell this process
- * from others, only the next one does. Nothing comes after the last ones: those before settle them.
+ * Correct samples by later ones. This process's memory besides CUDA's allocations does not shrink
+ * while no CUDA object is destroyed, so all later samples count. If NVML does not distinguish
+ * processes, only the next one does. The last samples are corrected by those before them.
  */
 static void settle_samples(struct mt_asking *asking)
 {
@@ -319,7 +317,7 @@ static const struct mt_sample *sample_at(const struct mt_asking *asking, size_t 
     return &asking->sample[has_next ? before : before ? before - 1 : 0].of;
 }
 
-/* Add what the samples told to what CUDA's calls did. */
+/* Add the samples to the figures from CUDA's calls. */
 static void finish_others(struct mt_asking *asking)
 {
     struct mt_asked *asked = &asking->asked;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of requests/ share. */
+/* Shared by the files of requests/. */
 #ifndef MT_PLANNER_REQUESTS_INSIDE_H
 #define MT_PLANNER_REQUESTS_INSIDE_H
 
@@ -7,18 +7,18 @@
 #include "analyzer/support/grow.h"
 #include "gather.h"
 
-/* Numbers of streams, of pools: the last ones stand for all after them. */
+/* Most numbers of streams and pools; the last one stands for all further ones. */
 enum { MT_GATHER_OTHER_STREAM = UINT16_MAX, MT_GATHER_MOST_POOLS = 4095 };
 
-/* Where in the trace a request is, and PyTorch's totals after it. */
+/* A request's place in the trace, and PyTorch's totals after it. */
 struct mt_gather_at {
     uint64_t event, allocated, reserved;
     uint32_t stack, forward;
 };
 
 struct mt_gather_thread {
-    /* The request that stands for its frees of segments, if these are an empty_cache: its index,
-     * and 1, on the device of that slot. 0: there are none. */
+    /* The request for the thread's frees of segments, if they are an empty_cache: index + 1 on the
+     * slot's device; 0: none. */
     size_t frees;
     unsigned frees_slot;
 };
@@ -28,8 +28,8 @@ struct mt_asking {
     size_t requests_capacity, recorded_capacity;
     struct mt_address_map streams; /* their numbers, by handle */
     unsigned n_pools;              /* that were begun */
-    uint64_t others;               /* as CUDA's calls told last */
-    uint64_t library_wanted;       /* a library that found so much not, since the last request; */
+    uint64_t others;               /* by the last CUDA call */
+    uint64_t library_wanted;       /* a library's failed request since the last one; */
     size_t library_at;             /* its request */
     struct mt_gather_sample {
         struct mt_sample of; /* the device's memory */
@@ -43,10 +43,10 @@ struct mt_asking {
 struct mt_gathering {
     struct mt_asking device[MT_DEVICES]; /* by slot */
     struct mt_torch_memory memory;
-    struct mt_address_map threads; /* indices, and 1 */
+    struct mt_address_map threads; /* indices + 1 */
     struct mt_gather_thread *thread;
     size_t n_threads, threads_capacity;
-    const char **conf; /* settings that the program made, in its order */
+    const char **conf; /* settings made by the program, in order */
     size_t n_confs, confs_capacity;
     double own_fraction; /* of the recorded settings; 1: none */
     struct mt_asked *result;
@@ -57,11 +57,11 @@ struct mt_gathering {
 int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
                   struct mt_request request);
 
-/* Note what else a program does to the allocator: empty_cache, limits, settings. 0 or -ENOMEM. */
+/* Note other calls to the allocator: empty_cache, limits, settings. Return 0 or -ENOMEM. */
 int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
                     const struct mt_event *event);
 
-/* Finish at the trace's end: limits become fractions of the card. */
+/* Finish at the end of the trace: turn limits into fractions of the card. */
 void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *asked);
 
 /* Return a pool's number among requests. */
@@ -73,12 +73,12 @@ static inline unsigned mt_gather_pool(uint32_t number)
 /* Note an event that may end a thread's frees of segments. 0 or -ENOMEM. */
 int mt_gather_frees(struct mt_gathering *g, const struct mt_event *event);
 
-/* Note a segment that goes, for struct mt_torch_watcher. */
+/* Note a freed segment, for struct mt_torch_watcher. */
 int mt_gather_given_back(void *gathering, const struct mt_replay *replay,
                          const struct mt_torch_segment *segment, const struct mt_event *event);
 
-/* End the thread's frees of segments, which were an empty_cache: it goes on without asking CUDA for
- * memory. */
+/* End the thread's frees of segments, which were an empty_cache, since no request to CUDA followed.
+ */
 void mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program does to the allocator without asking for memory, or giving it back. */
+/* Calls to the allocator other than allocations and frees. */
 #include "analyzer/support/to-integer.h"
 #include "inside.h"
 #include "recorded-conf.h"
@@ -68,7 +68,7 @@ static double fraction_for(uint64_t limit, uint64_t card)
     return fraction < 1 && limit ? fraction : 1;
 }
 
-/* Finish the limits. That which the recorded settings make is not the program's. */
+/* Finish the limits. A limit set by the recorded settings is not the program's own. */
 void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *asked)
 {
     for (size_t i = 0; i < asked->n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the program called empty_cache. No event says so, but segments are given back, by a Python
- * function of that name; or by C++, where PyTorch's allocator also does that in an allocation that
- * finds no memory; then it asks CUDA again at once.
+ * Detect calls of empty_cache, which are not recorded: segments are freed below a Python function
+ * of that name, or from C++. An allocation that finds no memory frees segments, too, but then calls
+ * CUDA again at once.
  */
 #include "inside.h"
 #include "trace-format/cuda-apis.h"
@@ -33,7 +33,7 @@ int mt_gather_frees(struct mt_gathering *g, const struct mt_event *event)
     struct mt_gather_thread *thread = thread_of(g, event->thread);
     if (!thread)
         return -ENOMEM;
-    if (asks) /* they made room for this, if it is not certain that they did not */
+    if (asks) /* they may have made room for this */
         thread->frees = 0;
     mt_gather_end_frees(g, thread);
     return 0;
@@ -55,7 +55,8 @@ static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *t
             g->thread[i].frees > to && g->thread[i].frees_slot == thread->frees_slot;
 }
 
-/* Release a private pool, which gives memory back once nobody uses it: it was released before. */
+/* Release a private pool. It frees memory only once nobody uses it, so it must have been released
+ * before. */
 static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread,
                         const struct mt_torch_segment *segment, const struct mt_gather_at *at)
 {
