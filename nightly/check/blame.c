@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Find the line to blame for a broken limit: as memtap diff does, or without a baseline the line
+/* Find the line responsible for a broken limit, as memtap diff does; without a baseline, the line
  * with the most bytes. */
 #include "analyzer/support/search.h"
 #include "check.h"
@@ -25,7 +25,7 @@ static int by_line(const struct mt_digest_site *a, const struct mt_digest_site *
 /* Sites of one line stay in the device's order. */
 MT_ORDER_OF_POINTERS(in_order, struct mt_digest_site, by_line(a, b) ?: MT_COMPARE(a, b))
 
-/* Sum the sites of the first one's line: the largest one's stack stands for all. */
+/* Sum the sites of the first one's line, with the stack of the largest. */
 static struct mt_blame sum_line(const struct mt_digest_site *const *site, size_t n, size_t *taken)
 {
     struct mt_blame blame = {.site = site[0], .module = site[0]->module};
@@ -42,7 +42,7 @@ static struct mt_blame sum_line(const struct mt_digest_site *const *site, size_t
     return blame;
 }
 
-/* Return the first that has grown: the sites of a difference are sorted by blame. */
+/* Return the first site that has grown: the sites of a difference are sorted by blame. */
 static struct mt_blame grown(const struct mt_diff_device *diff,
                              const struct mt_digest_site *const *site, size_t n)
 {
@@ -65,7 +65,7 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
     return (struct mt_blame){0};
 }
 
-/* Return the largest. As in memtap report, a line counts with all modules that it serves. */
+/* Return the largest site. As in memtap report, a line counts for all modules together. */
 static struct mt_blame largest(const struct mt_digest_site *const *site, size_t n)
 {
     struct mt_blame most = {0};
@@ -77,8 +77,8 @@ static struct mt_blame largest(const struct mt_digest_site *const *site, size_t 
     return most;
 }
 
-/* Look only at sites that the limit covers. If no line has grown, the limit may be too low: the
- * largest line shows where to save. Without memory, find none. */
+/* Consider only sites that the limit covers. If no line has grown, the limit may be too low; the
+ * largest line then shows where to save. Without memory, find none. */
 static struct mt_blame find(const struct mt_limit *limit, const char *pattern,
                             const struct mt_digest_device *device,
                             const struct mt_diff_device *diff)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read a budget's allowances. */
+/* Parse a budget's allowances. */
 #include "budget-parts.h"
 
 #include <errno.h>

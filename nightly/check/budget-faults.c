@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Say what is wrong at a place of a budget. */
+/* Report errors in a budget. */
 #include "budget-parts.h"
 #include "settings/nearest.h"
 

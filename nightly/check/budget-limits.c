@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read a budget's tables of limits. */
+/* Parse a budget's tables of limits. */
 #include "analyzer/support/categories.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/text.h"
@@ -22,7 +22,8 @@ static const char *whole_name(unsigned index)
     return whole_names[index];
 }
 
-/* Return a category's name, the user's included: their rules are read before the budget. */
+/* Return a category's name. The user's rules are read before the budget, so custom categories are
+ * included. */
 static const char *category_name(unsigned index)
 {
     return index < mt_n_categories ? mt_categories[index].name : NULL;
@@ -56,8 +57,7 @@ const struct mt_budget_section *mt_budget_section(const char *name)
     return NULL;
 }
 
-/* Return the number of a limit, category or phase, by the names that every command reads; the
- * number of names: there is none. */
+/* Return the index of a limit, category or phase by name; the number of names: none. */
 static unsigned index_of(const struct mt_budget_section *section, const char *name)
 {
     unsigned i = 0;
@@ -129,7 +129,7 @@ static int name_limit(struct mt_limit *limit, const struct mt_budget_section *se
     return n < 0 ? -ENOMEM : 0;
 }
 
-/* Refuse a line number after the colon: the next change of the file moves it. */
+/* Refuse a line number after the colon, since the next change of the file moves it. */
 static int check_pattern(const struct mt_budget_parser *parser,
                          const struct mt_budget_section *section, const struct mt_toml *at)
 {

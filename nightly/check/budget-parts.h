@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a budget's parser, lowest first: what is wrong (budget-faults.c), tables of limits
- * (budget-limits.c), allowances (budget-allow.c), and the whole (budget.c). Each returns 0,
- * -ENOMEM, or -EINVAL with the parser's error filled.
+ * The parts of a budget's parser, lowest first: errors (budget-faults.c), tables of limits
+ * (budget-limits.c), allowances (budget-allow.c), and the file (budget.c). Each returns 0, -ENOMEM,
+ * or -EINVAL with the parser's error filled.
  */
 #ifndef MT_BUDGET_PARTS_H
 #define MT_BUDGET_PARTS_H
@@ -15,12 +15,12 @@ struct mt_budget_parser {
     struct mt_budget_error *error;
 };
 
-/* Say what is wrong at a place in the file. Always returns -EINVAL. */
+/* Report an error at a place in the file. Always returns -EINVAL. */
 __attribute__((format(printf, 3, 4))) int mt_budget_wrong(const struct mt_budget_parser *parser,
                                                           const struct mt_toml *at,
                                                           const char *format, ...);
 
-/* Say that a key is none of these (blanks between), as every command does. Always -EINVAL. */
+/* Report that a key is none of these words, separated by spaces. Always returns -EINVAL. */
 int mt_budget_unknown(const struct mt_budget_parser *parser, const struct mt_toml *at,
                       const char *what, const char *choices, const char *hint);
 
@@ -28,11 +28,11 @@ int mt_budget_unknown(const struct mt_budget_parser *parser, const struct mt_tom
 int mt_budget_expect(const struct mt_budget_parser *parser, const struct mt_toml *at,
                      enum mt_toml_kind kind, const char *what);
 
-/* Return a table's member of that name; NULL: none. */
+/* Return a table's member by name; NULL: none. */
 const struct mt_toml *mt_budget_member(const struct mt_toml *table, const char *key);
 
-/* Read the amount of a limit in this unit. *text gets a copy of its text, which the caller
- * frees. */
+/* Parse the amount of a limit in this unit. *text gets a copy of its text, which the caller frees.
+ */
 int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
                           enum mt_unit unit, struct mt_amount *amount, char **text);
 
@@ -45,7 +45,7 @@ const struct mt_budget_section *mt_budget_section(const char *name);
 int mt_budget_read_section(const struct mt_budget_parser *parser,
                            const struct mt_budget_section *section, const struct mt_toml *table);
 
-/* Read all [[allow]] tables. Call it after all limits, because allowances name them. */
+/* Parse all [[allow]] tables, after all limits, since allowances name them. */
 int mt_budget_read_allowances(const struct mt_budget_parser *parser, const struct mt_toml *array);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turn a TOML document's tree into a budget. Each error has its place and what was expected. */
+/* Turn a TOML document's tree into a budget. Each error has its place and the expected value. */
 #include "budget.h"
 #include "analyzer/support/guard.h"
 #include "budget-parts.h"
@@ -12,8 +12,9 @@
 #define TEXT_LIMIT (1u << 20)
 #define DEFAULT_IGNORE (1u << 20)
 
-/* memtap-check(1) shows it. Call sites, modules and most categories have no limit: they change as a
- * whole when the peak moves to another phase, even if it is hardly higher. */
+/* The default budget, which memtap-check(1) shows. Call sites, modules and most categories have no
+ * limit, since they change completely when the peak moves to another phase, even if it is hardly
+ * higher. */
 const char mt_budget_default[] = "ignore = \"1 MiB\"\n"
                                  "[limits]\n"
                                  "peak = \"+2 %\"\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A check, written for people and for machines.
+ * Output formats of a check.
  */
 #ifndef MT_CHECK_FORMATS_H
 #define MT_CHECK_FORMATS_H
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Return 0 or -ENOMEM. For write errors, ask ferror(out). */
+/* Return 0 or -ENOMEM. Check ferror(out) for write errors. */
 typedef int mt_check_printer(const struct mt_check *check, FILE *out);
 
 mt_check_printer mt_check_text, mt_check_json, mt_check_junit, mt_check_github, mt_check_gitlab;

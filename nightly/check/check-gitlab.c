@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GitLab's code quality report: each broken limit with a fingerprint that stays the same from night
- * to night, so that GitLab can tell what is new. */
+/* GitLab's code quality report. Each broken limit has a fingerprint that is stable across nights,
+ * so that GitLab can tell what is new. */
 #include "analyzer/print/json.h"
 #include "analyzer/support/hash.h"
 #include "check-formats.h"

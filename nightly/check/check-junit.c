@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JUnit's XML: a suite a trace, a test case a limit. */
+/* JUnit XML: a test suite per trace, a test case per limit. */
 #include "analyzer/support/text.h"
 #include "check-formats.h"
 #include "check-words.h"
@@ -63,7 +63,7 @@ static void put_case(const struct mt_finding *finding, FILE *out)
     fputs("    </testcase>\n", out);
 }
 
-/* Write the findings of one run, which stand together. Return the index of the next run's first. */
+/* Write the findings of one run, which are adjacent. Return the index of the next run's first. */
 static size_t put_suite(const struct mt_check *check, size_t begin, FILE *out)
 {
     const struct mt_digest *run = check->finding[begin].run;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line a broken limit. */
+/* One line per broken limit. */
 #include "analyzer/support/text.h"
 #include "check-formats.h"
 #include "check-words.h"
@@ -34,7 +34,8 @@ static void put(FILE *out, const char *text)
     mt_put_wrapped(out, text, 80, &(struct mt_style){.utf8 = 1});
 }
 
-/* Return whether a finding is about a run as a whole: a missing rank has no trace of its own. */
+/* Return whether a finding is about a run as a whole, such as a missing rank, which has no trace.
+ */
 static bool is_of_job(const struct mt_finding *finding)
 {
     return finding->part && !finding->part->lacks;

@@ -42,8 +42,7 @@ static void add_tolerance(char out[MT_FINDING_TEXT], const struct mt_finding *fi
     ADD(out, is_part ? " of " : " over ");
 }
 
-/* Add "(+2 % of 17.19 GiB, the median of 3 baselines that differ by 1.00 MiB)": every byte of it.
- */
+/* Add "(+2 % of 17.19 GiB, the median of 3 baselines with a spread of 1.00 MiB)". */
 static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT];
@@ -86,7 +85,7 @@ static void add_line(char out[MT_FINDING_TEXT], const struct mt_digest_site *sit
         ADD(out, " (%s)", site->operator_name);
 }
 
-/* Return whether the blamed line has more than half of the growth since the baseline. */
+/* Return whether the responsible line has more than half of the growth since the baseline. */
 static bool is_most_of_growth(const struct mt_finding *finding)
 {
     return finding->n_baselines && finding->value > finding->base &&
@@ -245,7 +244,7 @@ static bool is_in_tree(char *out, size_t size, const char *file)
     return !access(out, R_OK);
 }
 
-/* Take one frame: "function (file:line)". */
+/* Parse one frame: "function (file:line)". */
 static int take_frame(struct mt_place_in_tree *place, const char *begin, size_t n)
 {
     char text[2048], *open, *colon;

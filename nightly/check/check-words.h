@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A finding in words, for every format. All out buffers end up terminated.
+ * The texts of a finding, for all formats. All out buffers are terminated.
  */
 #ifndef MT_CHECK_WORDS_H
 #define MT_CHECK_WORDS_H
@@ -24,8 +24,8 @@ const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *
 const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
                             const struct mt_allowance *allowance);
 
-/* Where to show a broken limit in a source tree: the innermost line of the blamed stack in a file
- * below the working directory, or else the budget's own line. */
+/* Where to show a broken limit in a source tree: the innermost line of the responsible stack in a
+ * file below the working directory, or else the budget's line. */
 struct mt_place_in_tree {
     char file[1024]; /* "": neither is known */
     unsigned line;

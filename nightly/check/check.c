@@ -146,7 +146,7 @@ static uint64_t tolerance(struct mt_finding *finding, const struct mt_budget *bu
     finding->tolerance = most < finding->spread ? MT_BY_SPREAD : MT_BY_LIMIT;
     if (most < finding->spread)
         most = finding->spread;
-    /* Even a little growth is too much: each iteration adds it again. */
+    /* Do not ignore any growth, since each iteration adds it again. */
     if (in_bytes && limit->subject != MT_OF_GROWTH && most < budget->ignore.value) {
         most = budget->ignore.value;
         finding->tolerance = MT_BY_IGNORE;
@@ -334,7 +334,7 @@ static const struct mt_diff_device *difference_of(const struct mt_diff *diff,
     return NULL;
 }
 
-/* Find the lines to blame for a run's broken limits, among the findings from `first` on. */
+/* Find the lines responsible for a run's broken limits, among the findings from `first` on. */
 static int blame_run(struct mt_check *check, size_t first, const struct mt_digest *run,
                      const struct mt_digest *baseline)
 {
@@ -350,7 +350,8 @@ static int blame_run(struct mt_check *check, size_t first, const struct mt_diges
     return rc;
 }
 
-/* Check whether a limit's pattern names anything. What matches nothing may have been renamed. */
+/* Check whether a limit's pattern matches anything. Without a match, something may have been
+ * renamed. */
 static bool is_found(const struct mt_limit *limit, const struct mt_digest *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -415,7 +416,7 @@ static int hold_part(struct mt_check *check, const struct mt_run_part *part,
     return add(check, &of, name);
 }
 
-/* A limit by name on what no run has. */
+/* A limit by name that no run matches. */
 static int hold_absent(struct mt_check *check, const struct mt_limit *limit)
 {
     const struct mt_finding of = {.limit = limit,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measure what a limit is about on a run's device. */
+/* Measure a limit's subject on a run's device. */
 #include "analyzer/support/glob.h"
 #include "check.h"
 
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Return whether a module's pattern matches: it also matches the modules within it: "layers.3"
- * matches "layers.3.mlp". */
+/* Return whether a module's pattern matches. It also matches submodules: "layers.3" matches
+ * "layers.3.mlp". */
 static bool is_in_module(const char *pattern, const char *module)
 {
     char name[1024];

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MOST_SITES 8
-#define MOST_MEASURED 64 /* only the largest so many names are measured as check does */
+#define MOST_MEASURED 64 /* only this many of the largest names are measured as check does */
 #define SMALL_PART 100   /* smaller parts of the peak get no limit */
 
 struct proposal {
@@ -171,8 +171,8 @@ static void measure(const struct proposal *p, enum mt_subject subject, struct na
     qsort(list, n, sizeof *list, by_bytes);
 }
 
-/* Write limits on the largest ones as comments, for people to choose from: all of them would break
- * with each change of code. */
+/* Write limits on the largest ones as comments to choose from, since all of them would break with
+ * each code change. */
 static int put_named(const struct proposal *p, enum mt_subject subject, const char *section)
 {
     size_t n = 0, room = 0;

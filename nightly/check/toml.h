@@ -38,7 +38,7 @@ struct mt_toml_error {
     char text[200];
 };
 
-/* Read a document of `size` bytes. Return 0, -EINVAL with *error filled, or -ENOMEM. Call
+/* Parse a document of `size` bytes. Return 0, -EINVAL with *error filled, or -ENOMEM. Call
  * mt_toml_clear in any case. */
 int mt_toml_parse(struct mt_toml *document, const char *text, size_t size,
                   struct mt_toml_error *error);

@@ -78,7 +78,7 @@ __attribute__((format(printf, 3, 4))) static void tell(FILE *out, const struct m
     putc('\n', out);
 }
 
-/* Say what one side lacks. */
+/* Report parts that one side lacks. */
 static void put_parts(FILE *out, const struct mt_diff *diff)
 {
     char text[2 * MT_PART_NAME], size[MT_SIZE_TEXT];

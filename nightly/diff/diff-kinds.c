@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has happened at a call site. */
+/* How a call site changed. */
 #include "diff.h"
 
 #define ABOUT 0.05 /* numbers this close count as equal */
@@ -32,9 +32,9 @@ static double each(uint64_t number, const struct mt_digest_device *device)
     return part(number, device->iterations ? device->iterations : 1);
 }
 
-/* Return whether the line requests as much as before, as far as we can tell: as often per
- * iteration, and blocks of the same size. If one side has none at its peak, it may have had as much
- * at another moment. */
+/* Return whether the line requests as much as before, as far as known: as often per iteration, and
+ * blocks of the same size. A side without blocks at its peak may have had them at another moment.
+ */
 static int asks_for_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
 {
     int as_often =

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return how alike a gone and a new site are; 0: not the same. */
+/* Return the similarity of a gone and a new site; 0: not the same. */
 static double alike(const struct mt_diff_site *gone, const struct mt_diff_site *new)
 {
     double a = (double)gone->bytes.old, b = (double)new->bytes.now;
@@ -74,7 +74,7 @@ void mt_diff_pair_moved(struct mt_diff_device *device)
     size_t kept = 0;
     for (size_t i = 0; i < device->n_sites; i++) {
         struct mt_diff_site *new = &device->site[i], *best = best_of(device, new, true);
-        while (best) { /* its best may be another, to which it is more alike */
+        while (best) { /* it may be more similar to another one */
             struct mt_diff_site *other = best_of(device, best, false);
             if (!other || alike(best, other) <= alike(best, new)) {
                 move(new, best);

@@ -10,20 +10,21 @@
 #include "analyzer/print/json.h"
 #include "diff-words.h"
 
-/* Print for people, at most 80 columns wide; for a comment on a change. Return 0 or -ENOMEM. */
+/* Print as text, at most 80 columns wide; as Markdown. Return 0 or -ENOMEM. */
 int mt_diff_text(const struct mt_diff *diff, FILE *out, const struct mt_style *style);
 int mt_diff_markdown(const struct mt_diff *diff, FILE *out);
 
-/* Make schema memtap.diff/1 (memtap-diff-json(5)), as a new object (NULL: no memory) and printed
- * (0, -ENOMEM or -EIO). */
+/* Make schema memtap.diff/1 (memtap-diff-json(5)): return a new object (NULL: no memory); print it
+ * (return 0, -ENOMEM or -EIO). */
 json_t *mt_diff_object(const struct mt_diff *diff);
 int mt_diff_json(const struct mt_diff *diff, FILE *out);
 
-/* Print "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */
+/* Print a line "category;outermost frame;...;innermost frame OLD NEW" for each stack of all
+ * devices. */
 void mt_diff_flame(const struct mt_diff *diff, FILE *out);
 
-/* Return whether to show a site: it has changed or has another name, and is none of many that
- * changed with the batch. */
+/* Return whether to show a site: it has changed or was renamed, and is not one of many that changed
+ * with the batch. */
 bool mt_diff_is_shown(const struct mt_diff_site *site);
 
 /* Fill in the rows of a device's table of totals, at most MT_DIFF_TOTALS. Return how many. */

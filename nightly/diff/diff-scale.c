@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines whose memory all changed by one factor: the batch, or the sequences, have another size. */
+/* Lines whose memory changed by a common factor, because the batch or sequence size changed. */
 #include "analyzer/support/search.h"
 #include "diff.h"
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #define LEAST_LINES 3u
-#define NEAR 0.02   /* factors this close are one: blocks are rounded */
-#define LEAST 0.01  /* a smaller change of the batch's is none */
+#define NEAR 0.02   /* factors this close count as equal, since blocks are rounded */
+#define LEAST 0.01  /* smaller changes are ignored */
 #define MOST_OF 0.9 /* of the bytes that may scale */
 
 struct factor {
@@ -20,7 +20,7 @@ struct factor {
 
 MT_ORDER(by_factor, struct factor, MT_RISING(factor) ?: MT_RISING(bytes))
 
-/* Return whether what a line has may grow with the batch. */
+/* Return whether a line's memory may grow with the batch. */
 static bool may_scale(const struct mt_diff_site *site)
 {
     return site->category != MT_CATEGORY_PARAMETERS && site->category != MT_CATEGORY_GRADIENTS &&
@@ -33,8 +33,8 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= NEAR * b;
 }
 
-/* Return whether a line's bytes changed by the factor or, of a matrix of the sequence's length both
- * ways, by its square. */
+/* Return whether a line's bytes changed by the factor or, for a matrix of sequence length squared,
+ * by its square. */
 static bool is_scaled(const struct mt_diff_site *site, double factor)
 {
     double own = (double)site->bytes.now / (double)site->bytes.old;
@@ -42,7 +42,7 @@ static bool is_scaled(const struct mt_diff_site *site, double factor)
            (is_near(own, factor) || is_near(own, factor * factor));
 }
 
-/* Return the factor of the middle byte. */
+/* Return the factor of the median byte. */
 static double middle(struct factor *factor, size_t n)
 {
     uint64_t all = 0, sum = 0;
@@ -55,7 +55,7 @@ static double middle(struct factor *factor, size_t n)
     return 1;
 }
 
-/* Mark the lines that changed by a factor, if it is nearly all of what may. */
+/* Mark the lines that changed by a factor, if nearly all that may scale did. */
 static bool mark(struct mt_diff_device *device, double factor)
 {
     uint64_t scaled = 0, all = 0;
@@ -83,7 +83,7 @@ static bool mark(struct mt_diff_device *device, double factor)
     return true;
 }
 
-/* Return the factor; 0: there is none. The middle byte may be of a matrix with its square. */
+/* Return the factor; 0: none. The median byte may belong to a matrix that changed by its square. */
 static double mark_any(struct mt_diff_device *device, double factor)
 {
     return mark(device, factor) ? factor : mark(device, sqrt(factor)) ? sqrt(factor) : 0;

@@ -90,7 +90,7 @@ static struct layer layer_of(const char *name, unsigned nth)
     return (struct layer){0};
 }
 
-/* Compare: layers of one name stand together, in the order of their numbers. */
+/* Compare: layers of one name are adjacent, in the order of their numbers. */
 static int by_layer(const void *left, const void *right, void *nth)
 {
     const char *a = ((const struct mt_diff_share *)left)->name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute how much of the peak's change a call site is to blame for. Its own change is not enough,
- * because changes of other sites may take back much of it. */
+/* Compute a call site's contribution to the peak's change. Its own change is not enough, because
+ * other sites may offset much of it. */
 #include "analyzer/support/search.h"
 #include "diff.h"
 
@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PyTorch's allocator hands out a cached block of the large pool whole if it is larger than the
- * request by less than this. */
+/* PyTorch's allocator does not split a cached block of the large pool if it exceeds the request by
+ * less than this. */
 #define SLACK (1u << 20)
 
 /* Optimizer state may grow a little more than in proportion to its parameters. */
 #define A_LITTLE 1.05
 
-/* Groups of sites whose changes may take each other back: one for each category, and one for sites
- * whose change may be slack of cached blocks. */
+/* Groups of sites whose changes may offset each other: one per category, and one for sites whose
+ * change may be slack of cached blocks. */
 #define GROUPS (MT_CATEGORY_ROOM + 1u)
 
 struct weigher {
     struct mt_diff_device *device;
-    int direction; /* of the compared moments' change: 1 or -1 */
+    int direction; /* sign of the compared moments' change: 1 or -1 */
     double factor[MT_CATEGORY_ROOM];
 };
 
@@ -32,13 +32,13 @@ static int64_t change_of(const struct mt_diff_site *site)
     return mt_change_of(&site->bytes);
 }
 
-/* --- what is taken back --------------------------------------------------------------------- */
+/* --- offsets ------------------------------------------------------------------------------- */
 
 MT_ORDER_OF_POINTERS(by_magnitude, struct mt_diff_site,
                      MT_COMPARE(mt_magnitude(change_of(b)), mt_magnitude(change_of(a)))
                      ?: MT_RISING(category) ?: MT_RISING(line))
 
-/* Return the next of n sites from i on that grew, or shrank, and is not taken back; n: none. */
+/* Return the next of n sites from i on that grew, or shrank, and is not offset; n: none. */
 static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, bool is_more,
                       bool is_noise)
 {
@@ -59,8 +59,8 @@ static void pair_in_order(struct mt_diff_site **site, size_t n, bool is_noise)
     }
 }
 
-/* Pair sites that grew with sites that shrank by as much: first within a category, which they are
- * sorted by. */
+/* Pair sites that grew with sites that shrank by as much, first within a category, by which they
+ * are sorted. */
 static void pair(struct mt_diff_site **site, size_t n)
 {
     for (int is_noise = 0; is_noise < 2; is_noise++) {
@@ -73,8 +73,8 @@ static void pair(struct mt_diff_site **site, size_t n)
     }
 }
 
-/* Take equal changes back: if one site grew by exactly the bytes by which another shrank, they are
- * the same blocks under another name, or exchanged blocks. */
+/* Offset equal changes: if one site grew by exactly the bytes by which another shrank, they are the
+ * same blocks under another name, or exchanged blocks. */
 static int take_back_equal(struct mt_diff_device *device)
 {
     struct mt_diff_site **site = calloc(device->n_sites + 1, sizeof *site);
@@ -109,8 +109,8 @@ static unsigned group_of(const struct mt_diff_site *site)
     return may_be_slack(site) ? MT_CATEGORY_ROOM : site->category;
 }
 
-/* Take changes back within each group: those in one direction count only for what the changes in
- * the other direction leave of them. Each site gets its share in proportion. */
+/* Offset changes within each group: changes in one direction count only for what those in the other
+ * direction leave of them, in proportion. */
 static void take_back_within_groups(struct mt_diff_device *device)
 {
     double more[GROUPS] = {0}, less[GROUPS] = {0};
@@ -129,9 +129,9 @@ static void take_back_within_groups(struct mt_diff_device *device)
     }
 }
 
-/* --- what follows --------------------------------------------------------------------------- */
+/* --- consequences --------------------------------------------------------------------------- */
 
-/* Return the part of a change that goes the same way as `most` and is not larger. */
+/* Return the part of a change with the sign of `most` and no larger magnitude. */
 static double follows(double change, double most)
 {
     if ((change < 0) != (most < 0))
@@ -139,7 +139,7 @@ static double follows(double change, double most)
     return (change < 0) == (change < most) ? most : change;
 }
 
-/* Weigh the categories: more parameters bring gradients with them, and optimizer state in the old
+/* Weigh the categories: more parameters imply more gradients, and optimizer state in the old
  * proportion. */
 static void weigh_categories(struct weigher *weigher)
 {
@@ -167,7 +167,7 @@ static void weigh_categories(struct weigher *weigher)
 
 /* --- the order ------------------------------------------------------------------------------ */
 
-/* No noise first, then changes in the peak's direction, then the most to blame. */
+/* Sort: noise last, then changes in the peak's direction first, then the largest contribution. */
 MT_ORDER(by_blame, struct mt_diff_site,
          MT_RISING(bytes.is_noise) ?: !!signbit(a->blame) - !!signbit(b->blame)
          ?: MT_COMPARE(fabs(b->blame), fabs(a->blame))
@@ -175,8 +175,8 @@ MT_ORDER(by_blame, struct mt_diff_site,
          ?: MT_RISING(category) ?: MT_RISING(line) ?: MT_BY_TEXT(operator_name)
          ?: MT_BY_TEXT(module))
 
-/* Return the blame. A change against the peak that is taken back gets -0: the sign still sorts it
- * by its direction. */
+/* Return the contribution. An offset change against the peak gets -0, whose sign still sorts it by
+ * its direction. */
 static double blame_of(const struct weigher *weigher, const struct mt_diff_site *site)
 {
     double change = (double)change_of(site);

@@ -16,7 +16,7 @@ const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes)
     return out;
 }
 
-#define MOST_PERCENT 9999.0 /* above, there was next to nothing before */
+#define MOST_PERCENT 9999.0 /* above this, there was next to nothing before */
 
 const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *change)
 {

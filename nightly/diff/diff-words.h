@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A comparison in words, which its outputs share.
+ * The texts of a comparison, shared by its outputs.
  */
 #ifndef MT_DIFF_WORDS_H
 #define MT_DIFF_WORDS_H
@@ -27,21 +27,21 @@ void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 /* Write "batch or length × 1.25 (52 lines)". */
 void mt_scale_text(char *out, size_t size, const struct mt_diff_device *device);
 
-/* Write how much of a site's change orders it among the others; "": all of it. */
+/* Write a site's contribution to the change; "": all of its own change. */
 void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site);
 
 /* Write one sentence: "peak +1.20 GiB (+3.1 %): activations +1.10 GiB at train.py:42 forward". */
 void mt_diff_verdict(char *out, size_t size, const struct mt_diff *diff);
 
-/* Name the moments that are compared, in two lines of a sentence; "": the peaks. */
+/* Write which moments are compared, in two lines; "": the peaks. */
 void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device);
 
 /* Write "the backward of iteration 3". */
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device);
 
-/* List what makes a comparison doubtful (other programs, devices or sizes of jobs; damaged traces,
+/* List what makes a comparison doubtful (different programs, devices or job sizes; damaged traces,
  * lost events), and what else differs (settings, versions). Each line ends with a newline; "":
- * nothing. Return a new text; NULL: no memory. */
+ * nothing. The caller frees the text. NULL: no memory. */
 char *mt_diff_doubts(const struct mt_diff *diff);
 char *mt_diff_changes(const struct mt_diff *diff);
 

@@ -75,9 +75,9 @@ static int most_changed_phase(const struct mt_diff_device *device)
 }
 
 /* Return the phase to compare instead of the peaks; -1: none. Peaks in two phases have little in
- * common: the phase of one of them that changed more says why it moved. A lower peak is that of the
- * phase which was lower before; what changed is the other. Nearly equal peaks tell little if a
- * phase has changed by more than the allocator rounds up. */
+ * common; the phase that changed more explains the move. A lower peak belongs to the phase that was
+ * lower before; the other one changed. Nearly equal peaks explain little if a phase has changed by
+ * more than rounding. */
 static int wanted_phase(const struct mt_diff_device *device)
 {
     if (device->peak_moved) {
@@ -96,7 +96,7 @@ static const struct mt_digest_device *run_in(const struct mt_digest_device *run,
     return (int)run->phase == phase ? run : run->in_phase[phase];
 }
 
-/* Take the runs at their highest moments in the wanted phase, if all were read there. */
+/* Use the runs at their highest moments in the requested phase, if all were read there. */
 static void choose_moments(struct mt_diff_device *device)
 {
     int phase = wanted_phase(device);
@@ -157,7 +157,7 @@ static int add_device(struct mt_diff *diff, size_t *capacity, struct side old, s
     return compare(device);
 }
 
-/* Return the least index of a device over `after`; INT32_MAX: none. */
+/* Return the smallest device index above `after`; INT32_MAX: none. */
 static int next_index(struct side side, size_t process, int after)
 {
     int next = INT32_MAX;
@@ -170,7 +170,7 @@ static int next_index(struct side side, size_t process, int after)
     return next;
 }
 
-/* Return whether each digest of a process has one device; those with none aside. */
+/* Return whether each digest of a process has at most one device. */
 static bool has_only_device(struct side side, size_t process)
 {
     bool has_any = false;
@@ -278,7 +278,7 @@ int mt_diff_make(struct mt_diff *diff, const struct mt_digest *old, size_t n_old
     bool is_one_with_another = n_old == 1 && n_new == 1 && diff->processes.n == 1 &&
                                diff->processes.process->is_renamed && !old->group;
     if (mt_diff_is_of_two_ranks(diff) || is_one_with_another)
-        diff->parts.n = 0; /* as was asked for */
+        diff->parts.n = 0; /* as requested */
     sort_devices(diff);
     return found < 0 ? found : 0;
 }
@@ -313,7 +313,7 @@ const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff)
         uint64_t a = apart(&device->allocated), b = best ? apart(&best->allocated) : 0;
         bool is_lacking = mt_diff_only(device);
         if (best && is_lacking != (bool)mt_diff_only(best)) {
-            best = is_lacking ? best : device; /* nothing to compare it with */
+            best = is_lacking ? best : device; /* has no counterpart */
             continue;
         }
         if (!best || a > b || (a == b && device->allocated.now > best->allocated.now))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How alike two lines, or two functions, are. */
+/* The similarity of two lines or two functions. */
 #include "match.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@ static int min(int a, int b)
     return a < b ? a : b;
 }
 
-/* Return 0 .. 8: how near two sizes are. */
+/* Return the similarity of two sizes, 0 to 8. */
 static int nearness(uint64_t a, uint64_t b)
 {
     double most = (double)(a > b ? a : b), least = (double)(a > b ? b : a);
     return most > 0 ? (int)(8 * least / most) : 8;
 }
 
-/* Return a score; 0: nothing in common. What lines allocate counts more than where they stand. */
+/* Return a score; 0: nothing in common. What lines allocate counts more than where they are. */
 static int similarity(const struct mt_line *a, const struct mt_line *b)
 {
     int best = 0;
@@ -70,8 +70,9 @@ static size_t count_same(const size_t *pair, const struct mt_line *const *a, siz
     return same;
 }
 
-/* Pair lines by number instead, if all numbers of one side are on the other: the code may not have
- * changed at all. Not where the order of what they allocate says more: lines have been added. */
+/* Pair lines by number instead, if one side's numbers all exist on the other: the code may not have
+ * changed at all. Do not if the order of their allocations fits better, since lines have been
+ * added. */
 static int prefer_numbers(size_t *pair, const struct mt_line *const *a, size_t n,
                           const struct mt_line *b, size_t m)
 {
@@ -154,7 +155,7 @@ static size_t count_common(const struct mt_function *a, const struct mt_function
     return common;
 }
 
-/* Return whether so many places are equal that the names need not be alike. */
+/* Return whether enough places are equal that the names need not be similar. */
 static bool is_telling(size_t common, size_t most)
 {
     return common >= 3 && common * 4 >= most * 3;

@@ -49,13 +49,13 @@ uint64_t mt_part_by_percent(uint64_t whole, uint64_t percent)
     return mt_to_uint64((double)whole * (double)percent / 10000);
 }
 
-/* A digit more than a percent needs, so that "5 % more" is not 5.4. */
+/* One more digit than a percent, so that 5.4 % is not shown as 5 %. */
 #define DIGITS 4
 
 void mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes, uint64_t least)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    const uint64_t most = INT64_MAX - (UINT64_C(1) << 40); /* what can be read again */
+    const uint64_t most = INT64_MAX - (UINT64_C(1) << 40); /* must be parseable */
     uint64_t size, limit = bytes < most ? bytes : most;
     double number = (double)limit, step = 1;
     unsigned unit = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Amounts in a budget: a size as of settings/size.h, "25 %", or relative to a baseline: "+64 MiB",
- * "+2 %".
+ * Amounts in a budget: a size (settings/size.h), "25 %", or relative to a baseline: "+64 MiB", "+2
+ * %".
  */
 #ifndef MT_AMOUNT_H
 #define MT_AMOUNT_H
@@ -18,10 +18,10 @@ struct mt_amount {
     uint64_t value; /* bytes, or hundredths of a percent */
 };
 
-/* Parse an amount: 0, or -EINVAL with what was expected in why. */
+/* Parse an amount. Return 0, or -EINVAL with the reason in why. */
 int mt_amount_parse(const char *text, struct mt_amount *amount, char *why, size_t size);
 
-/* A measured value with its unit: "1.50 GiB", "12.5 %". Returns out. */
+/* Write a measured value with its unit: "1.50 GiB", "12.5 %". Return out. */
 #define MT_AMOUNT_TEXT 48
 const char *mt_amount_text(char out[MT_AMOUNT_TEXT], enum mt_unit unit, uint64_t value);
 
@@ -29,8 +29,8 @@ const char *mt_amount_text(char out[MT_AMOUNT_TEXT], enum mt_unit unit, uint64_t
 uint64_t mt_percent_of(uint64_t part, uint64_t whole);
 uint64_t mt_part_by_percent(uint64_t whole, uint64_t percent);
 
-/* Write a size of four digits, such as "17.52 GiB", that is at most `bytes` and at least `least`;
- * all digits where there is none. */
+/* Write a size of four digits, such as "17.52 GiB", between `least` and `bytes`; all digits if
+ * there is none. */
 void mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes, uint64_t least);
 
 #endif

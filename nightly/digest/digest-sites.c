@@ -32,7 +32,7 @@ MT_ORDER(same_site, struct mt_digest_site,
          MT_RISING(category) ?: MT_BY_TEXT(file) ?: MT_BY_TEXT(function)
          ?: MT_BY_TEXT(operator_name) ?: MT_BY_TEXT(module) ?: MT_RISING(line))
 
-/* Of sites with one name the largest comes first: its stack stands for all. */
+/* Among sites of one name the largest comes first, since its stack stands for all. */
 MT_ORDER(by_site, struct mt_digest_site, same_site(a, b) ?: MT_FALLING(bytes) ?: MT_BY_TEXT(stack))
 
 static void join_sites(void *into, void *from)
@@ -49,7 +49,7 @@ static void join_sites(void *into, void *from)
 
 MT_ORDER(by_share, struct mt_digest_share, MT_BY_TEXT(name))
 
-/* Take over the name, even on failure. */
+/* Takes ownership of the name, even on failure. */
 static int add_share(struct mt_digest_shares *shares, size_t capacity, char *name, uint64_t bytes,
                      uint64_t blocks)
 {
@@ -143,7 +143,7 @@ static uint64_t most_in_evaluations(const struct mt_device *device)
     return most;
 }
 
-/* Libraries have domains of their own. */
+/* Libraries use their own domains. */
 int mt_take_ranges(const struct mt_taker *taker, struct mt_digest_device *to,
                    const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an analysis to a digest: the process and its devices. */
+/* Make a digest from an analysis: the process and its devices. */
 #include "analyzer/print/page.h"
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
@@ -81,7 +81,7 @@ static const char *info(const struct mt_definitions *definitions, const char *ke
     return value ? value : "";
 }
 
-/* Return a number; -1: the trace does not say. */
+/* Return a number; -1: not in the trace. */
 static long number(const char *text)
 {
     char *end;

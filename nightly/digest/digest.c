@@ -75,7 +75,8 @@ const struct mt_digest_device *mt_digest_main_device(const struct mt_digest *dig
     return main_device(digest);
 }
 
-/* Skip a device that lacks blocks of that moment, as in a compact trace: the peak says more. */
+/* Skip a device that lacks blocks of that moment, as in a compact trace; the peak is more
+ * informative. */
 void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_digest *there)
 {
     struct mt_digest_device *device = main_device(digest);

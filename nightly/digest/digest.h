@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A digest: one trace's analysis without what only this run knows (addresses, ids of stacks and
- * strings). It has everything by name, so that it outlives the trace and can be compared with other
- * runs'. diff, check, budget and history all begin with it.
+ * A digest: a trace's analysis without run-specific values (addresses, ids of stacks and strings).
+ * Everything is stored by name, so that it outlives the trace and can be compared with other runs.
+ * diff, check, budget and history all use it.
  */
 #ifndef MT_DIGEST_H
 #define MT_DIGEST_H
@@ -14,10 +14,10 @@
 /* Blocks at the peak from one call site (sites.h), with names instead of ids. */
 struct mt_digest_site {
     enum mt_category category;
-    char *function, *file;       /* the user's line; "?": not known */
-    uint32_t line;               /* 0: not known */
+    char *function, *file;       /* the user's line; "?": unknown */
+    uint32_t line;               /* 0: unknown */
     char *operator_name;         /* of the backward node; "": none */
-    char *module;                /* "layers.3.mlp"; "": not known */
+    char *module;                /* "layers.3.mlp"; "": unknown */
     const char *guess;           /* the rule that guessed the category; NULL: not a guess */
     enum mt_certainty certainty; /* of the category, for the block where it is least */
     char *stack;            /* the largest part's: "main (train.py:7);...;forward (net.py:9)" */
@@ -31,8 +31,8 @@ struct mt_digest_place {
     char *function, *file;
     uint32_t line;
     char *operator_name;
-    uint64_t allocations, most_bytes; /* how many, and the most live at one time */
-    uint64_t phases;                  /* changes of phase that its blocks lived through, summed */
+    uint64_t allocations, most_bytes; /* number of blocks, and their peak of live bytes */
+    uint64_t phases;                  /* sum of phase changes during its blocks' lifetimes */
 };
 
 struct mt_digest_share {
@@ -47,84 +47,83 @@ struct mt_digest_shares {
 
 /* One device of the process. All sizes in bytes. */
 struct mt_digest_device {
-    int device;                       /* CUDA's index; MT_NO_DEVICE: not known */
+    int device;                       /* CUDA's index; MT_NO_DEVICE: unknown */
     int of_cuda;                      /* as in struct mt_device: no PyTorch blocks */
     uint64_t allocated;               /* at the peak */
-    uint64_t reserved, most_reserved; /* at the peak of allocated; the most at any time */
+    uint64_t reserved, most_reserved; /* at the peak of allocated memory; at its own peak */
     uint64_t category[MT_CATEGORY_ROOM];
     enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* mt_sites_certainty */
     uint64_t cached;                               /* reserved - allocated */
     uint64_t unseen;                               /* as in struct mt_device: in no category */
-    uint64_t memory;                               /* of the device; 0: not known */
+    uint64_t memory;                               /* of the device; 0: unknown */
     enum mt_phase phase;                           /* of the peak */
     uint32_t iteration, iterations;                /* of the peak, from 1; how many there were */
-    char where[64]; /* the peak, in report's words; "": not known, or it is in no iteration */
-    uint64_t most_in_phase[MT_PHASE_COUNT]; /* the most allocated in each phase of the run */
-    uint64_t
-        most_event[MT_PHASE_COUNT]; /* the event after which it was; 0: there is no such phase */
+    char where[64]; /* the peak, in report's words; "": unknown, or in no iteration */
+    uint64_t most_in_phase[MT_PHASE_COUNT]; /* peak of allocated memory in each phase of the run */
+    uint64_t most_event[MT_PHASE_COUNT]; /* the event after which it occurred; 0: no such phase */
     const struct mt_digest_device *in_phase[MT_PHASE_COUNT]; /* at that event; NULL: not read */
     uint64_t growth;             /* per iteration; 0: none, as far as known */
-    struct mt_digest_site grows; /* most of it is from here; function NULL: not known */
+    struct mt_digest_site grows; /* where most of it is from; function NULL: unknown */
     uint64_t at_end;             /* allocated after the last event */
     struct mt_digest_site *site; /* by category, file, function, operator, module, line */
     size_t n_sites;
     struct mt_digest_place *place; /* by mt_digest_place_order */
     size_t n_places;
     struct mt_digest_shares modules, operators;
-    struct mt_digest_shares ranges; /* that the program names, digits as #; the most in each */
+    struct mt_digest_shares ranges; /* ranges named by the program, digits as #, and their peaks */
     /* "activations;main (train.py);...;forward (net.py)": whole stacks, without lines. */
     struct mt_digest_shares stacks;
 };
 
 struct mt_digest {
     char *path;
-    /* The process, from its info records; "", or NULL in a history's: not known. */
+    /* The process, from its info records; "" (NULL in a history): unknown. */
     char *program, *command, *title, *host, *device_name, *torch, *cuda, *python, *memtap;
     char *allocator; /* PyTorch's settings for it: "expandable_segments:True"; "": none */
     uint64_t started_unix_ns, length_ns;
     long pid, parent_pid, rank, world_size; /* -1: not known */
-    unsigned group;                         /* mt_processes_match; 0: not known */
+    unsigned group;                         /* for mt_processes_match; 0: unknown */
     uint64_t events, lost;
     uint64_t cut_stacks; /* stacks of sites with middle frames left out: "(N frames)" */
     struct mt_ended ended;
     int complete;     /* the recording was closed */
-    bool is_sound;    /* the trace was readable to its end; else see fault */
+    bool is_sound;    /* the trace was valid to its end; else see fault */
     char *fault;      /* "": none */
-    char *uncomputed; /* which sizes hang on values that were not computed; "": none */
+    char *uncomputed; /* sizes that depend on values that are not simulated; "": none */
     struct mt_digest_device *devices; /* by index */
     size_t n_devices;
     struct mt_digest *in_phase[MT_PHASE_COUNT]; /* owns the devices of devices[].in_phase */
 };
 
-/* Take the digest of an analysis at the peak. Without whole_run in its question there are no
- * places. Return 0 or -ENOMEM. Call mt_digest_clear in any case; a digest of zeros is empty. */
+/* Make the digest of an analysis at the peak, without places unless its question has whole_run.
+ * Return 0 or -ENOMEM. Call mt_digest_clear in any case; a zeroed digest is empty. */
 int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis);
 void mt_digest_clear(struct mt_digest *digest);
 
-/* Read a trace and take its digest. Return 0, even if only the beginning is sound (is_sound), or a
+/* Read a trace and make its digest. Return 0, even if only its beginning is valid (is_sound), or a
  * negative errno with the reason in *error. */
 int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
                    struct mt_trace_error *error);
 
-/* Make a digest with a question of the caller's. */
+/* Make a digest with the caller's question. */
 int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
                   struct mt_trace_error *error);
 
-/* Attach the digest of the same trace at the main device's highest moment in a phase, and own
- * it. */
+/* Attach the digest of the same trace at the main device's highest moment in a phase, and take
+ * ownership of it. */
 void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_digest *there);
 
 /* Clear a site; for the parts only. */
 void mt_digest_site_clear(struct mt_digest_site *site);
 void mt_digest_place_clear(struct mt_digest_place *place);
 
-/* Sort the places, and make one of those with the same line and operator. */
+/* Sort the places, and merge those with the same line and operator. */
 void mt_digest_places_merge(struct mt_digest_device *to);
 
 /* Compare, for qsort, by file, function, line, operator. */
 int mt_digest_place_order(const void *left, const void *right);
 
-/* Return one of a digest's texts; "": not known. */
+/* Return one of a digest's texts; "": unknown. */
 static inline const char *mt_digest_text(const char *text)
 {
     return text ? text : "";

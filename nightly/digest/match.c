@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define LIKELY 1.0
-#define MOST_RENAMES 1000u /* with more functions without namesakes, look for no renamed ones */
+#define MOST_RENAMES 1000u /* with more functions without namesakes, do not search for renames */
 
 static int same_function(const struct mt_digest_place *a, const struct mt_digest_place *b)
 {
@@ -80,7 +80,7 @@ static void note_names(struct mt_line *known, const struct mt_line *line)
         known->old_file = line->file;
 }
 
-/* Take a run's lines of a function that may have some already. */
+/* Add a run's lines to a function that may already have some. */
 static int take_lines(struct mt_matching *m, struct mt_function *known,
                       const struct mt_function *function, const struct mt_digest_device *run,
                       uint32_t *of_place)
@@ -163,7 +163,7 @@ static bool are_of_renamed_file(const struct mt_function *a, const struct mt_fun
 
 MT_ORDER(by_score, struct candidate, MT_FALLING(score) ?: MT_RISING(run) ?: MT_RISING(known))
 
-/* Pair renamed functions, the likeliest first. */
+/* Pair renamed functions, the most likely first. */
 static int pair_renamed(struct pairs *pairs, const struct mt_matching *m,
                         const struct mt_function *functions, size_t n)
 {

@@ -11,7 +11,7 @@
 struct mt_line {
     const char *file, *function; /* the digests' own */
     uint32_t line;
-    /* Its names in an old run; NULL: the same, or only another folder. */
+    /* Its names in an old run; NULL: unchanged apart from the folder. */
     const char *old_file, *old_function;
     uint32_t old_line;
     const struct mt_digest_place *place;
@@ -27,7 +27,7 @@ struct mt_matching {
     size_t n_runs, first_old;
 };
 
-/* Match the places of n runs on one device. Old runs stand last, from first_old on. The first run
+/* Match the places of n runs on one device. Old runs come last, from first_old on. The first run
  * with a line names it. Return 0 or -ENOMEM. Call mt_matching_clear in any case. The digests must
  * outlive the matching. */
 int mt_match(struct mt_matching *matching, const struct mt_digest_device *const *runs, size_t n,
@@ -38,8 +38,8 @@ void mt_matching_clear(struct mt_matching *matching);
 uint32_t mt_matching_line(const struct mt_matching *matching, size_t run,
                           const struct mt_digest_device *device, const struct mt_digest_site *site);
 
-/* Return how likely two functions without namesakes are one under two names: 1 and more is
- * likely. */
+/* Return how likely two functions without namesakes are the same one renamed: 1 and more is likely.
+ */
 struct mt_function {
     const char *file, *name;
     const struct mt_digest_place *place;
@@ -49,8 +49,8 @@ struct mt_function {
 };
 double mt_rename_score(const struct mt_function *a, const struct mt_function *b);
 
-/* Pair lines of one function in their order, or by number where that fits as well: a[i] of one run
- * with b[pair[i]] of another; SIZE_MAX: none. Return 0 or -ENOMEM. */
+/* Pair lines of one function in their order, or by number if that fits equally well: a[i] of one
+ * run with b[pair[i]] of another; SIZE_MAX: none. Return 0 or -ENOMEM. */
 int mt_align_lines(size_t *pair, const struct mt_line *const *a, size_t n, const struct mt_line *b,
                    size_t m);
 

@@ -29,7 +29,7 @@ static const char *in_directory(const char *file, const char *directory)
     return n > 1 && !strncmp(file, directory, n) && file[n] == '/' ? file + n + 1 : NULL;
 }
 
-/* Code that a tool generated: its file's name differs in each process, or with each change. */
+/* Generated code, whose file name differs between processes or changes. */
 static const struct {
     const char *part, *name;
 } made_up[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one side of a comparison has and the other lacks. */
+/* Parts that one side of a comparison has and the other lacks. */
 #include "analyzer/support/glob.h"
 #include "analyzer/support/grow.h"
 #include "processes.h"
@@ -138,7 +138,7 @@ static int add_inside(struct mt_part_list *list, const struct mt_digest *has,
                       const struct mt_digest *lacks, bool is_missing)
 {
     int rc = 0;
-    if (lacks->ended.how != MT_ENDED_WHOLE) /* it is known why */
+    if (lacks->ended.how != MT_ENDED_WHOLE) /* the reason is known */
         return 0;
     for (size_t i = 0; i < has->n_devices && !rc; i++) {
         const struct mt_digest_device *device = &has->devices[i];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A job of one process may have its rank or not: as it was launched. */
+/* A job of one process may have a rank or not, depending on the launcher. */
 static long rank_of(const struct mt_digest *digest)
 {
     return digest->world_size == 1 ? -1 : digest->rank;
@@ -64,8 +64,8 @@ static bool exclude(const struct mt_digest *a, const struct mt_digest *b)
     return rank_of(a) >= 0 && rank_of(a) == rank_of(b) && (!are_family(a, b) || is_repeated);
 }
 
-/* Return whether two processes are of one run, as far as these two say. Where only the parent is
- * the same, equal commands one after the other are repeated runs. */
+/* Return whether two processes belong to one run, by these two alone. If only the parent is the
+ * same, equal commands in sequence are repeated runs. */
 static bool are_of_one_run(const struct mt_digest *a, const struct mt_digest *b)
 {
     if (a->group && a->group == b->group)
@@ -143,13 +143,13 @@ struct member {
     size_t of; /* its process; SIZE_MAX: not yet found */
 };
 
-/* Process ids begin again at the top. */
+/* Process ids wrap around. */
 static bool is_wrapped(const struct member *member)
 {
     return member->digest->pid < member->digest->parent_pid;
 }
 
-/* Processes of one parent in the order in which it made them. */
+/* Processes of one parent, in the order of their creation. */
 MT_ORDER(in_order, struct member,
          MT_RISING(depth) ?: MT_RISING(rank) ?: MT_BY_TEXT(program)
          ?: MT_COMPARE(is_wrapped(a), is_wrapped(b)) ?: MT_RISING(digest->pid)
@@ -238,7 +238,7 @@ static uint64_t peak_of(const struct mt_digest *digest)
     return device ? device->allocated : 0;
 }
 
-/* Return 0 .. 8: how near two peaks are. */
+/* Return the similarity of two peaks, 0 to 8. */
 static int nearness(const struct mt_digest *a, const struct mt_digest *b)
 {
     uint64_t x = peak_of(a), y = peak_of(b);
@@ -246,9 +246,8 @@ static int nearness(const struct mt_digest *a, const struct mt_digest *b)
     return most > 0 ? (int)(8 * least / most) : 8;
 }
 
-/* Return how likely one process of a role is another. Equal memory says more than the order, which
- * differs where processes start at once; of processes whose number differs, the order says
- * nothing. */
+/* Return how likely two processes of a role correspond. Equal memory counts more than the order,
+ * which varies for processes that start together, and means nothing if their number differs. */
 static int likeness(const struct mt_digest *a, const struct mt_digest *b, bool is_same_order,
                     bool as_many)
 {
@@ -301,7 +300,8 @@ static size_t count_processes(const struct matcher *m, const struct mt_digest *r
     return n;
 }
 
-/* Return whether a program is known: it is not in the trace of one that was killed at once. */
+/* Return whether the program is known. It is missing from the trace of a process that was killed at
+ * once. */
 static bool has_name(const struct mt_digest *digest)
 {
     return *mt_digest_text(digest->program) != '\0';
@@ -312,7 +312,7 @@ static bool have_names(const struct member *member, const struct mt_process *pro
     return has_name(member->digest) && has_name(shown_of(process));
 }
 
-/* Who is paired in a pass: those of one role, then those of one rank, then those without a name. */
+/* The passes of pairing: by role, then by rank, then processes without a name. */
 enum { BY_ROLE, BY_RANK, UNNAMED };
 
 static bool may_be(const struct matcher *m, const struct member *member, size_t process, int pass)
@@ -375,7 +375,7 @@ static int pair(struct matcher *m, int pass)
     return 0;
 }
 
-/* Pair a run's only process with the only one that there is. */
+/* Pair a run's only process with the only known one. */
 static void pair_only(struct matcher *m)
 {
     if (m->n != 1 || m->to->n != 1 || m->member->of != SIZE_MAX || m->used[0] ||
@@ -396,7 +396,7 @@ static int add_process(struct matcher *m, struct member *member)
     return 0;
 }
 
-/* Match a run's processes with those known, and add the others. */
+/* Match a run's processes with the known ones, and add the others. */
 static int take_run(struct mt_processes *to, const struct side *side, size_t run, bool is_new)
 {
     struct matcher m = {to, calloc(side->n + 1, sizeof *m.member), 0,
@@ -425,7 +425,7 @@ static int take_run(struct mt_processes *to, const struct side *side, size_t run
     return rc;
 }
 
-/* Take the newest runs first. */
+/* Process the newest runs first. */
 static int take_side(struct mt_processes *to, struct side *side, bool is_new)
 {
     int rc = find_runs(side);

@@ -32,8 +32,8 @@ static int write_frame(FILE *out, const void *data, uint32_t stack)
     return 0;
 }
 
-/* Each stack is a text of its own here, so many deep stacks with common callers, as in a recursion,
- * cost much. Leave out the middle of a deep stack. Once all texts have MOST_TEXT bytes, keep only
+/* Each stack is a separate text here, so many deep stacks with common callers, as in a recursion,
+ * are expensive. Omit the middle of a deep stack. Once all texts have MOST_TEXT bytes, keep only
  * the innermost frames. */
 #define MOST_FRAMES 256u
 #define OUTERMOST 64u

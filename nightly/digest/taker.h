@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of taking a digest (digest-take.c): turn ids into names, and merge equal names.
+ * The parts of making a digest (digest-take.c): turn ids into names, and merge equal names.
  */
 #ifndef MT_TAKER_H
 #define MT_TAKER_H
@@ -16,8 +16,8 @@ struct mt_taker {
     struct mt_kept_texts *frames[2]; /* with lines, and without */
 };
 
-/* Return new texts; NULL: no memory. A stack's text is `first`, then its frames from the outermost
- * on. */
+/* Return new texts; NULL: no memory. A stack's text is `first`, then its frames, the outermost
+ * first. */
 char *mt_taker_operator(const struct mt_taker *taker, uint32_t node_name);
 char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,
                      int with_lines);
@@ -26,9 +26,8 @@ char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t s
 int mt_taker_line(const struct mt_taker *taker, uint32_t stack, char **function, char **file,
                   uint32_t *line);
 
-/* Fill in the device's sites, stacks, modules and operators; its places; the ranges that the
- * program names, and its evaluations; then the sites' counts from their places. Return 0 or
- * -ENOMEM. */
+/* Fill in the device's sites, stacks, modules and operators; its places; its named ranges and
+ * evaluations; then the sites' counts from their places. Return 0 or -ENOMEM. */
 int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
                   const struct mt_device *device);
 int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The false alarms of each test on a stretch without a change; together below 1 %. */
+/* Probability of a false alarm of each test on a stretch without a change; together below 1 %. */
 #define STEP_LEVEL 0.005
 #define EXCURSION_LEVEL 0.001
 #define DRIFT_LEVEL 0.002
@@ -48,7 +48,7 @@ static double student_tail(double t, size_t freedom)
     return odd ? 1 - 2 / M_PI * (angle + sin(angle) * sum) : 1 - sin(angle) * sum;
 }
 
-/* Return how likely chance makes the best of so many models this good. */
+/* Return the probability that the best of this many models is this good by chance. */
 static double chance(const struct model *model, size_t freedom, double tries)
 {
     double all = model->explained + model->left;
@@ -191,7 +191,7 @@ static bool are_steps(struct search *search, size_t from, size_t n, double of_dr
     return false;
 }
 
-/* Find a step in a drift, from which it must stand out. */
+/* Find a step that stands out from a drift. */
 static void find_on_drift(struct search *search, size_t from, size_t n, const struct model *drift,
                           double slope)
 {
@@ -242,8 +242,8 @@ static void find(struct search *search, size_t from, size_t n)
     }
 }
 
-/* Settle the first steps, which were found without the later ones. Find each again between its
- * neighbours, and take the levels on both sides. */
+/* Refine steps that were found before their neighbours: find each again between its neighbours, and
+ * set the levels on both sides. */
 static void settle(struct search *search, size_t n)
 {
     struct mt_changes *changes = search->changes;

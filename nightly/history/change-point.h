@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a series of figures, one a night, has changed for good.
+ * Detection of lasting changes in a series of figures, one per night.
  *
- * Binary segmentation (Vostrikova 1981) with the likelihood-ratio test for one shift of the mean at
- * an unknown place and an unknown variance (Worsley 1979): the night with the greatest two-sample
- * t, by Bonferroni over the nights. If no night passes, look for a stretch that differs from its
- * surroundings, as in circular binary segmentation (Olshen et al. 2004). A straight line that fits
- * better than a step is a drift, and a step must stand out from it. If at least half of the nights
- * repeat the night before exactly, there is no noise, and every change is a step.
+ * * Binary segmentation (Vostrikova 1981) with the likelihood-ratio test for one shift of the mean
+ * at an unknown place and an unknown variance (Worsley 1979): the night with the greatest
+ * two-sample t, by Bonferroni over the nights. If no night passes, look for a stretch that differs
+ * from its surroundings, as in circular binary segmentation (Olshen et al. 2004). A straight line
+ * that fits better than a step is a drift, and a step must stand out from it. If at least half of
+ * the nights repeat the night before exactly, there is no noise, and every change is a step.
  */
 #ifndef MT_CHANGE_POINT_H
 #define MT_CHANGE_POINT_H

@@ -8,8 +8,8 @@
 #define LOOK_EACH 65536       /* instructions of SQLite's machine */
 #define INSTRUCTIONS_A_STEP 8
 
-/* Allow an action. inner: the view, the trigger or the table of a WITH whose definition does it;
- * NULL: the query itself. */
+/* Authorize an action. inner: the view, trigger or WITH table whose definition performs it; NULL:
+ * the query itself. */
 static int allow(void *data, int action, const char *a, const char *b, const char *schema,
                  const char *inner)
 {
@@ -34,8 +34,8 @@ int mt_database_open(sqlite3 **database, const char *name, int flags, const char
         return rc;
     sqlite3_limit(*database, SQLITE_LIMIT_LENGTH, MOST_VALUE);
     sqlite3_db_config(*database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    /* What is sorted stays in the memory that the process may take: a column of zeroblob(60000000)
-     * in 300 rows wrote gigabytes into the folder for temporary files. */
+    /* Sort within the process's memory limit: otherwise a column of zeroblob(60000000) in 300 rows
+     * writes gigabytes of temporary files. */
     rc = sqlite3_exec(*database, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
     if (mt_room())
         sqlite3_hard_heap_limit64((sqlite3_int64)mt_room());

@@ -10,7 +10,7 @@
 #define SECOND INT64_C(1000000000)
 /* How far apart the ranks of a job may begin. */
 #define SAME_JOB (600 * SECOND)
-/* How far a trace and its tail may differ about when the process began. */
+/* How far the start times in a trace and its tail may differ. */
 #define SAME_PROCESS (SECOND / 100)
 
 static int64_t number(uint64_t bytes)
@@ -96,7 +96,7 @@ static void add_device(struct mt_store *store, int64_t trace, const struct mt_di
     add_sites(store, id, device);
 }
 
-/* Return the run that a rank belongs to; 0: none yet. */
+/* Return the run to which a rank belongs; 0: none yet. */
 static int64_t find_job(struct mt_store *store, const struct mt_new_trace *trace)
 {
     const struct mt_digest *digest = &trace->digest;
@@ -152,8 +152,8 @@ static void add_trace(struct mt_store *store, int64_t run, const struct mt_new_t
         mt_sql_run(store, "INSERT OR IGNORE INTO tag VALUES (?, ?)", "it", run, *tag);
 }
 
-/* Return the trace that was added while the same process was still running, or after it was killed
- * and before its trace was recovered; 0: none. */
+/* Return a trace of the same process that was added while it was running, or before its trace was
+ * recovered; 0: none. */
 static int64_t find_earlier(struct mt_store *store, const struct mt_digest *digest)
 {
     if (digest->pid < 0 || !digest->started_unix_ns)

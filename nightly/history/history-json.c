@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list and show for programs: memtap-history(5). */
+/* JSON output of list and show: memtap-history(5). */
 #include "analyzer/print/json.h"
 #include "history.h"
 
 #include <errno.h>
 
-/* Make a column by its type: a text, a number, or null. */
+/* Convert a column by its type: a text, a number, or null. */
 static json_t *column(sqlite3_stmt *row, int index)
 {
     switch (sqlite3_column_type(row, index)) {

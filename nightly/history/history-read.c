@@ -27,7 +27,7 @@ struct mt_series_name mt_series(unsigned series)
     return (struct mt_series_name){category->name, category->label};
 }
 
-/* read_run takes the columns in this order. */
+/* read_run expects the columns in this order. */
 #define MT_RUN_COLUMN(id, name, column) ", run." column
 #define WORST_TRACE                                                                                \
     " FROM trace WHERE trace.run = run.id"                                                         \

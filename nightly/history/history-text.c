@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list and show for people. */
+/* Text output of list and show. */
 #include "history.h"
 #include "nightly/diff/diff-words.h"
 
@@ -11,7 +11,7 @@
 /* An enum mt_certainty of a row. */
 #define MT_SQL_CERTAINTY "CASE certainty WHEN 'guess' THEN 2 WHEN 'likely' THEN 1 ELSE 0 END"
 
-/* Return what follows a run: how it ended, or why it cannot be compared. */
+/* Return a remark on a run: how it ended, or why it cannot be compared. */
 static const char *doubt(char out[DOUBT], const struct mt_run *run, const struct mt_style *style)
 {
     char safe[DOUBT - 32];
@@ -94,8 +94,8 @@ static void print_traces(struct mt_store *store, const struct mt_run *run, FILE 
     }
 }
 
-/* Print the sites. As in memtap report, a line with an operator is one row, whichever modules it
- * served; of several ranks the highest counts. */
+/* Print the sites. As in memtap report, a line with an operator is one row for all modules; of
+ * several ranks the highest counts. */
 static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *out,
                         const struct mt_style *style)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of programs, night after night: each run's digest with its commit. Functions that return an
- * int return 0, or -1 with the reason in store->error.
+ * The history of a program's runs: each run's digest with its commit. Functions that return an int
+ * return 0, or -1 with the reason in store->error.
  */
 #ifndef MT_HISTORY_H
 #define MT_HISTORY_H
@@ -39,7 +39,7 @@ enum mt_run_text {
 };
 extern const char *const mt_run_text_names[MT_RUN_TEXT_COUNT];
 
-/* The series of runs: the peak, the most reserved, and the categories. */
+/* The series of runs: peak, reserved memory, and the categories. */
 enum {
     MT_SERIES_PEAK,
     MT_SERIES_RESERVED,
@@ -47,7 +47,7 @@ enum {
     MT_SERIES_ROOM = 2 + MT_CATEGORY_ROOM
 };
 
-/* Return how many there are now. Reading runs adds their users' categories. */
+/* Return the current number of series. Reading runs adds their custom categories. */
 unsigned mt_series_count(void);
 
 struct mt_series_name {
@@ -59,18 +59,18 @@ struct mt_series_name mt_series(unsigned series);
 struct mt_run {
     int64_t id;
     uint64_t started_unix_ns, length_ns, events, lost;
-    char *text[MT_RUN_TEXT_COUNT]; /* "": not known */
+    char *text[MT_RUN_TEXT_COUNT]; /* "": unknown */
     char *tags;                    /* "nightly, release" */
     long world_size;               /* -1: not known */
     size_t n_traces;
-    /* How it ended, in mt_ended_name's and mt_ended_text's words: its first trace out of memory, or
-     * else the first that is not whole. "": not known, because an older memtap added the run. */
+    /* How it ended, as mt_ended_name and mt_ended_text: of its first trace that ran out of memory,
+     * or else its first incomplete one. "": unknown, added by an older memtap. */
     char *ended, *ended_text;
     int complete;    /* all of its recordings were closed */
-    bool has_memory; /* else nothing was allocated */
+    bool has_memory; /* else no memory was allocated */
     uint64_t bytes[MT_SERIES_ROOM];
     uint64_t most_in_phase[MT_PHASE_COUNT];
-    uint64_t growth; /* an iteration */
+    uint64_t growth; /* per iteration */
 };
 
 struct mt_runs {
@@ -78,12 +78,12 @@ struct mt_runs {
     size_t n;
 };
 
-/* Which runs; NULL and 0: any. */
+/* A filter of runs; NULL and 0: any. */
 struct mt_run_filter {
     const char *branch, *tag;
-    const char *program; /* its whole path, or the last part of it */
+    const char *program; /* its path, or the last part of it */
     uint64_t since_unix_ns;
-    uint64_t last; /* only the newest so many; 0: all */
+    uint64_t last; /* only this many of the newest; 0: all */
     int64_t id;
     mt_allowed_ends allowed; /* trend */
 };
@@ -93,7 +93,8 @@ int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
 void mt_run_clear(struct mt_run *run);
 void mt_runs_clear(struct mt_runs *runs);
 
-/* Return whether a run can be compared: it is whole or of an allowed end, and has all events. */
+/* Return whether a run can be compared: it is complete or has an allowed end, and lost no events.
+ */
 bool mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
 
 /* Return the program's name, without folders. */
@@ -102,7 +103,7 @@ const char *mt_run_program(const struct mt_run *run);
 /* Return the label of a series or category, or the name itself if it is neither. */
 const char *mt_series_label(const char *name);
 
-/* Return how sure a series' category is in a run, in the rank where it is least. */
+/* Return the certainty of a series' category in a run, the lowest of all ranks. */
 enum mt_certainty mt_series_certainty(struct mt_store *store, const struct mt_run *run,
                                       unsigned series);
 
@@ -115,9 +116,9 @@ struct mt_new_trace {
     char path[PATH_MAX]; /* absolute */
     char checksum[MT_CHECKSUM_TEXT];
     uint64_t size;
-    bool is_kept; /* path is a copy that belongs to the history */
+    bool is_kept; /* path is a copy owned by the history */
     const char *commit, *branch;
-    const char *const *tag; /* ended by NULL */
+    const char *const *tag; /* terminated by NULL */
 };
 
 /* Return the run of a trace with this checksum; 0: none. */
@@ -125,20 +126,21 @@ int64_t mt_history_find(struct mt_store *store, const char *checksum);
 
 /*
  * Add a trace as a run, or to the run of its job: one of the same program, commit and world size
- * that began at about the same time and lacks this rank. Replace the trace of the same process that
- * was added while it was running, or before it was recovered. Write all of it or nothing. *run gets
- * the run; *is_new is false if the trace was there already; gone (NULL, or beginning empty) gets
- * the path of the replaced trace's copy in the history, which the caller removes.
+ * that began at about the same time and lacks this rank. Replace a trace of the same process that
+ * was added while it was running, or before it was recovered. The change is atomic. *run gets the
+ * run; *is_new is false if the trace already existed; gone (NULL, or initially empty) gets the path
+ * of the replaced trace's copy, which the caller removes.
  */
 int mt_history_add(struct mt_store *store, const struct mt_new_trace *trace, int64_t *run,
                    bool *is_new, char gone[PATH_MAX]);
 
-/* Forget runs. Afterwards, call kept for each file that was kept for them. */
+/* Forget runs, then call kept for each file that was kept for them. */
 typedef void mt_kept_file(void *user, const char *path);
 int mt_history_forget(struct mt_store *store, const struct mt_runs *runs, mt_kept_file *kept,
                       void *user);
 
-/* Print list and show. JSON: 0, -ENOMEM or -EIO; schemas memtap.runs/1 and memtap.run/1. */
+/* Print list and show. The JSON functions (schemas memtap.runs/1 and memtap.run/1) return 0,
+ * -ENOMEM or -EIO. */
 void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *style);
 int mt_runs_json(const struct mt_runs *runs, FILE *out);
 int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,

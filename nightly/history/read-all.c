@@ -47,7 +47,7 @@ void mt_read_all(struct mt_reading *readings, size_t n)
         pthread_join(thread[--helpers], NULL);
 }
 
-/* A run that is read once more. */
+/* A run that is read again. */
 struct again {
     struct mt_question question;
     struct mt_digest *of;

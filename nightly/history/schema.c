@@ -5,7 +5,7 @@
  */
 #include "store.h"
 
-/* Sizes are bytes, times ns since 1970. Texts that are not known are "", numbers NULL. */
+/* Sizes are in bytes, times in ns since 1970. Unknown texts are "", unknown numbers NULL. */
 static const char first[] =
     "CREATE TABLE run ("
     " id INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -67,15 +67,15 @@ static const char first[] =
 static const char second[] = "ALTER TABLE trace ADD COLUMN ended TEXT NOT NULL DEFAULT '';"
                              "ALTER TABLE trace ADD COLUMN ended_text TEXT NOT NULL DEFAULT '';";
 
-/* The process, to know a trace again that is added once more after it went on. NULL and 0 in traces
- * that were added before. */
+/* The process, to recognize a trace that is added again after it grew. NULL and 0 in traces added
+ * before this step. */
 static const char third[] = "ALTER TABLE trace ADD COLUMN pid INTEGER;"
                             "ALTER TABLE trace ADD COLUMN started INTEGER NOT NULL DEFAULT 0;"
                             "ALTER TABLE trace ADD COLUMN events INTEGER NOT NULL DEFAULT 0;"
                             "ALTER TABLE trace ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;"
                             "ALTER TABLE trace ADD COLUMN complete INTEGER NOT NULL DEFAULT 1;";
 
-/* How sure a category is: "certain", "likely" or "guess"; "" in traces that were added before. */
+/* A category's certainty: "certain", "likely" or "guess"; "" in traces added before this step. */
 static const char fourth[] =
     "ALTER TABLE category ADD COLUMN certainty TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE site ADD COLUMN certainty TEXT NOT NULL DEFAULT '';"

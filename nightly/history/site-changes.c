@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Read two runs of a history as digests, so that they are compared as `memtap diff` compares
- * traces: one line is blamed everywhere. */
+ * traces. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/text.h"
 #include "nightly/diff/diff.h"
@@ -54,8 +54,8 @@ static void read_categories(struct mt_store *store, int64_t id, struct mt_digest
         device->category[category_of(mt_sql_text(row, 0))] += number(row, 1);
 }
 
-/* Add a line's place. A history has no more of a line than its blocks at the peak: they stand for
- * its place, too. */
+/* Add a line's place. A history knows only a line's blocks at the peak, which also stand for its
+ * place. */
 static void add_place(struct mt_store *store, struct mt_digest_device *device,
                       const struct mt_digest_site *site)
 {
@@ -153,7 +153,7 @@ static void clear_side(struct side *side)
     free(side->digest);
 }
 
-/* --- what differs ---------------------------------------------------------------------------- */
+/* --- differences ----------------------------------------------------------------------------- */
 
 static void clear_site(struct mt_site_change *site)
 {
@@ -163,7 +163,7 @@ static void clear_site(struct mt_site_change *site)
         free(texts[i]);
 }
 
-/* Return the line's names before, if they were others; NULL: they were not, or no memory. */
+/* Return the line's former names; NULL: unchanged, or no memory. */
 static char *was(struct mt_store *store, const struct mt_diff_site *site)
 {
     const struct mt_line *line = site->was ? site->was : site->line;

@@ -15,7 +15,7 @@
 
 #define RETRY_MS 10
 
-/* What SQLite's codes mean to a user; other codes have errno. 0 ends the table. */
+/* Messages for SQLite's codes; other codes use errno. Terminated by 0. */
 static const struct {
     int code;
     const char *text;
@@ -38,7 +38,7 @@ static const char *meaning(int code)
     return NULL;
 }
 
-/* Return the real reason: if SQLite cannot create a file, it tries to read one and reports ENOENT.
+/* Return the real reason: if SQLite cannot create a file, it tries to read it and reports ENOENT.
  */
 static int why_no_file(const char *path)
 {
@@ -169,7 +169,7 @@ int mt_store_end(struct mt_store *store)
     return rc;
 }
 
-/* Return the version of the file; 0: empty, -1: not to be used. */
+/* Return the file's version; 0: empty, -1: unusable. */
 static int version_of(struct mt_store *store, int newest)
 {
     char text[160];
@@ -199,7 +199,7 @@ static int version_now(struct mt_store *store, int newest)
     return version;
 }
 
-/* Look at the version again within the transaction: another process may have been faster. */
+/* Check the version again within the transaction: another process may have been faster. */
 int mt_store_migrate(struct mt_store *store, const char *const *steps, int n)
 {
     char set[128];
@@ -215,8 +215,8 @@ int mt_store_migrate(struct mt_store *store, const char *const *steps, int n)
     return mt_store_end(store);
 }
 
-/* Use WAL, with which readers do not wait for writers. SQLite does not wait for a lock here by
- * itself. Network file systems cannot have WAL and keep the old mode. */
+/* Use WAL, so that readers do not wait for writers. SQLite does not wait for a lock here by itself.
+ * Network file systems do not support WAL and keep the old mode. */
 static void use_wal(struct mt_store *store, unsigned wait_ms)
 {
     int rc = SQLITE_BUSY;
@@ -258,7 +258,7 @@ static void write_uri(char *to, size_t size, const char *path)
 }
 
 /* Open a database that does not change. In a folder without write permission, or on a full disk,
- * SQLite cannot create the files beside the database. If none is there, nobody writes. */
+ * SQLite cannot create its auxiliary files. If there are none, nobody is writing. */
 static int open_unchanging(struct mt_store *store)
 {
     char log[PATH_MAX + 8], uri[3 * PATH_MAX];
@@ -271,7 +271,7 @@ static int open_unchanging(struct mt_store *store)
     return open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, 0);
 }
 
-/* Return whether SQLite could not create the files beside the database. */
+/* Return whether SQLite could not create its auxiliary files. */
 static bool has_no_room(int code)
 {
     code &= 0xff;
@@ -296,8 +296,8 @@ static int open_to_read(struct mt_store *store, unsigned wait_ms)
     return version < 0 ? -1 : mt_store_migrate(store, mt_schema_steps, mt_schema_version);
 }
 
-/* Create a new history for its owner alone, as traces are; SQLite gives the files beside it the
- * same mode. An existing one keeps its mode: it may be a team's. */
+/* Create a new history with private permissions, as for traces; SQLite gives its auxiliary files
+ * the same mode. An existing one keeps its mode, since a team may share it. */
 static void make_private(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -17,7 +17,7 @@
 
 #define CHECKSUM_PART 12
 
-/* The trace itself comes last: if it is there, the copy is whole. */
+/* Copy the trace itself last, so that its presence means a complete copy. */
 static const char *const suffixes[] = {MT_OLDER_SUFFIX, MT_TAIL_SUFFIX, ""};
 
 static int write_name(char *out, size_t size, const char *path, const char *suffix)
@@ -78,8 +78,8 @@ int mt_history_copy_trace(const char *path, const char *folder, const char *chec
     return access(out, F_OK) ? copy_all(path, out) : 0;
 }
 
-/* Open the folder of a path that is below a folder, by no link. *name gets the path's last part.
- * Return a descriptor or a negative errno. */
+/* Open the folder of a path below another folder, without following links. *name gets the path's
+ * last part. Return a descriptor or a negative errno. */
 static int open_folder_of(const char *path, const char *folder, const char **name)
 {
     char real[PATH_MAX], part[NAME_MAX + 1];
@@ -105,7 +105,7 @@ static int open_folder_of(const char *path, const char *folder, const char **nam
     return rc ? rc : fd;
 }
 
-/* Return whether a file begins so. */
+/* Return whether a file begins with these bytes. */
 static bool has_magic(int fd, const char *suffix)
 {
     char magic[MT_FILE_MAGIC_SIZE];
@@ -114,8 +114,8 @@ static bool has_magic(int fd, const char *suffix)
            !memcmp(magic, wanted, sizeof magic);
 }
 
-/* Return whether a file is what its name says that mt_history_copy_trace made: a part of its
- * checksum is in the name, "train-0123456789ab.mtap". */
+/* Return whether a file was created by mt_history_copy_trace: its name contains a part of its
+ * checksum, "train-0123456789ab.mtap". */
 static bool has_checksum(int fd, const char *name)
 {
     char path[32], checksum[MT_CHECKSUM_TEXT];

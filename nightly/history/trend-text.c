@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trend for people: one line of bars for each series, one paragraph for each step; 80 columns. */
+/* A trend as text: a line of bars for each series and a paragraph for each step, in 80 columns. */
 #include "analyzer/support/to-integer.h"
 #include "nightly/diff/diff-words.h"
 #include "trend.h"
@@ -13,7 +13,7 @@
 #define MOST_SITES 4u
 #define STEPS_SHOWN 5u
 #define LEFT_OUT_SHOWN 5u
-/* A series that hardly changes is not blown up to the height of a line. */
+/* Do not scale a series that hardly changes to the full height of a line. */
 #define LEAST_SPAN 0.04
 
 struct page {
@@ -34,7 +34,7 @@ static size_t columns(const struct mt_trend *trend)
     return trend->runs.n < COLUMNS ? trend->runs.n : COLUMNS;
 }
 
-/* Return the first run of a column: where there are more runs than columns, each has several. */
+/* Return the first run of a column: if there are more runs than columns, each has several. */
 static size_t first_of(const struct mt_trend *trend, size_t column)
 {
     return column * trend->runs.n / columns(trend);
@@ -201,7 +201,7 @@ static enum mt_phase peak_phase(const struct mt_run *run)
     return best;
 }
 
-/* Print what moved. Lines are stored at the peak alone, while memtap diff compares both runs in one
+/* Print what moved. Lines are stored only at the peak, while memtap diff compares both runs in one
  * phase. */
 static void print_moved(const struct page *page, const struct mt_run *before,
                         const struct mt_run *after)

@@ -10,7 +10,7 @@ const enum mt_run_text mt_run_causes[] = {MT_RUN_COMMAND, MT_RUN_DEVICE, MT_RUN_
                                           MT_RUN_TORCH,   MT_RUN_CUDA,   MT_RUN_PYTHON};
 const size_t mt_run_causes_count = sizeof mt_run_causes / sizeof *mt_run_causes;
 
-/* Put aside the runs that cannot be compared. Return 0 or -ENOMEM. */
+/* Separate the runs that cannot be compared. Return 0 or -ENOMEM. */
 static int leave_out(struct mt_trend *trend, mt_allowed_ends allowed)
 {
     size_t kept = 0;
@@ -83,7 +83,7 @@ static int group_steps(struct mt_trend *trend)
     return rc;
 }
 
-/* Read the runs: the newest one that fits says which program and branch are followed. */
+/* Read the runs: the newest match determines the program and branch to follow. */
 static int read_runs(struct mt_trend *trend, struct mt_store *store,
                      const struct mt_run_filter *filter)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A history's runs as series, and where they have changed.
+ * A history's runs as series, and their changes.
  */
 #ifndef MT_TREND_H
 #define MT_TREND_H
@@ -16,14 +16,14 @@ struct mt_trend_step {
 
 struct mt_trend {
     struct mt_runs runs;     /* runs that can be compared */
-    struct mt_runs left_out; /* runs that are not whole, or have losses or no memory */
+    struct mt_runs left_out; /* runs that are incomplete, lost events or allocated no memory */
     struct mt_changes changes[MT_SERIES_ROOM];
     struct mt_trend_step *step; /* by night */
     size_t n_steps;
 };
 
-/* Take the newest run that fits the filter, and the other fitting runs of its program and branch.
- * Return 0, or -1 with store->error. Call mt_trend_clear in any case. */
+/* Find the newest run that matches the filter, and the other matching runs of its program and
+ * branch. Return 0, or -1 with store->error. Call mt_trend_clear in any case. */
 int mt_trend_find(struct mt_trend *trend, struct mt_store *store,
                   const struct mt_run_filter *filter);
 void mt_trend_clear(struct mt_trend *trend);
@@ -40,13 +40,14 @@ struct mt_site_changes {
     struct mt_site_change *site; /* by blame, as in struct mt_diff_device */
     size_t n;
 };
-/* Find at most `most` changes, by mt_diff_make. A history has no more of a line than its names and
- * its blocks at the peak. */
+/* Find at most `most` changes, by mt_diff_make. A history knows only a line's names and its blocks
+ * at the peak. */
 int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store, int64_t before,
                          int64_t after, unsigned most);
 void mt_site_changes_clear(struct mt_site_changes *changes);
 
-/* Print a trend. 0, or -1 and store->error. JSON: schema memtap.trend/1; -EIO as well. */
+/* Print a trend. Return 0, or -1 with store->error. The JSON function (schema memtap.trend/1) may
+ * also return -EIO. */
 int mt_trend_text(const struct mt_trend *trend, struct mt_store *store, FILE *out,
                   const struct mt_style *style);
 int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *out);

@@ -74,10 +74,10 @@ static int find_moved(const struct mt_digests *runs, const struct mt_digests *ba
     return found;
 }
 
-/* Everything that a check reads. */
+/* The inputs of a check. */
 struct sides {
     struct mt_digests runs, baselines, pinned, since;
-    struct mt_budget exact; /* the default one of a simulated card */
+    struct mt_budget exact; /* the default budget of a simulated card */
 };
 
 static const struct mt_budget *choose_budget(const struct mt_check_arguments *arguments,
@@ -108,7 +108,7 @@ static int make(struct mt_check *check, const struct mt_budget *budget,
                          baselines->n);
 }
 
-/* Check against the pinned night, from which small steps add up. */
+/* Check against the pinned run, from which small steps add up. */
 static int make_pinned(struct mt_check *check, struct mt_check *pinned,
                        const struct mt_budget *budget, const struct sides *sides)
 {
@@ -119,7 +119,7 @@ static int make_pinned(struct mt_check *check, struct mt_check *pinned,
     return rc || !sides->pinned.n ? rc : mt_check_add_pinned(check, pinned);
 }
 
-/* Print the steps of good nights, too. */
+/* Print the steps of runs that pass, too. */
 static void print_steps(const struct mt_check *check, struct sides *sides)
 {
     if (!sides->baselines.n)
@@ -129,7 +129,7 @@ static void print_steps(const struct mt_check *check, struct sides *sides)
     mt_print_commits(check);
 }
 
-/* Check runs even if events were lost, but then they cannot be good. */
+/* Check runs even if events were lost, but then they cannot pass. */
 static int hold(const struct mt_check_arguments *arguments, struct sides *sides,
                 mt_check_found *found, void *data)
 {
@@ -148,7 +148,7 @@ static int hold(const struct mt_check_arguments *arguments, struct sides *sides,
         found(data, check.broken, runs);
     int code = rc ? mt_fail_memory() : print(&check, arguments);
     if (!rc && arguments->are_nights)
-        print_steps(&check, sides); /* the last one: baselines of the check go */
+        print_steps(&check, sides); /* last, since the check's baselines are replaced */
     mt_check_clear(&check);
     mt_check_clear(&pinned);
     if (!code && !mt_digests_are_whole(runs, arguments->allowed.ends, "a checked run"))

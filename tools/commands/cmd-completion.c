@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Completion for shells: the scripts of tools/completion/, and the list that they request, with a
- * row a line, its fields with a tab between them, "-" for an empty one:
+ * Shell completion: the scripts of tools/completion/, and the list that they request, with a row
+ * per line and tab-separated fields ("-" for an empty one):
  *
- *     command  NAME  OPERANDS  WORDS  SUMMARY
- *     option  COMMAND  --NAME  -LETTER  SORT  WORDS  VALUE  HELP
+ * * * command NAME OPERANDS WORDS SUMMARY option COMMAND --NAME -LETTER SORT WORDS VALUE HELP
  *
- * OPERANDS: the command takes a program, traces, words, verbs, or none of these. SORT: an option's
- * value is words, files, traces, anything; or "flag", it takes none. WORDS: the possible words. A
- * verb's NAME begins with its command's: "history add".
+ * * * OPERANDS: program, traces, words, verbs or none. SORT: whether an option's value is words,
+ * files, traces or anything, or "flag" without a value. WORDS: the possible words. A verb's NAME
+ * begins with its command's: "history add".
  */
 #include "commands.h"
 #include "simulator/catalogue.h"
@@ -19,7 +18,7 @@
 
 extern const char mt_completion_bash[], mt_completion_fish[], mt_completion_zsh[];
 
-/* Print a text on one line, "-" if there is none. */
+/* Print a text on one line; "-" if it is empty. */
 static void print_text(const char *text)
 {
     if (!text || !*text)
@@ -28,7 +27,7 @@ static void print_text(const char *text)
         putchar(*text == '\n' ? ' ' : *text);
 }
 
-/* Print the possible words of a value, with spaces between. */
+/* Print the possible words of a value, separated by spaces. */
 static void print_choices(const char *text)
 {
     const char *cards = text ? strstr(text, MT_CARDS) : NULL;
@@ -80,7 +79,7 @@ static const char *operands_of(const struct mt_command *command)
     return strchr(command->operands, '|') ? "words" : "none";
 }
 
-/* List a command, whose usage line has operands that are words: bash|zsh|fish. */
+/* List a command. Operands in its usage line may be words: bash|zsh|fish. */
 static void list_command(const struct mt_command *command)
 {
     const char *operands = operands_of(command);

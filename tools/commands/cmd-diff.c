@@ -144,7 +144,7 @@ static int print(const struct mt_diff *diff, const struct arguments *arguments)
     return arguments->flame ? write_flame(diff, arguments->flame) : MT_EXIT_OK;
 }
 
-/* Return the first trace that could not be read at all; NULL: none. */
+/* Return the first unreadable trace; NULL: none. */
 static const struct mt_reading *first_failed(const struct mt_reading *readings, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -35,7 +35,7 @@ static char *copy_text(const struct mt_definition *definition)
     return strndup(definition->text_size ? definition->text : "", definition->text_size);
 }
 
-/* The fields of a definition besides its id and its text. */
+/* A definition's fields besides its id and its text. */
 struct fields {
     unsigned n;
     struct {
@@ -95,8 +95,7 @@ static bool is_address(const char *field)
     return false;
 }
 
-/* Return the name of a number, for fields with names; NULL for others, and for a number that this
- * version does not know. */
+/* Return a number's name, for fields with names; NULL for others, and for unknown numbers. */
 static const char *name_of(const char *field, uint64_t value)
 {
     const char *name = !strcmp(field, "api")     ? mt_cuda_api_name(value)
@@ -255,7 +254,7 @@ static int print_batch(const struct dump *dump, const struct mt_batch *batch)
     return rc ? rc : ferror(stdout) ? -EIO : 0;
 }
 
-/* Print first how a run ended, if it is not whole. */
+/* Print first how a run ended, if it is not complete. */
 static int print_ended(const struct dump *dump, const char *path, struct mt_trace_error *error)
 {
     char text[MT_ENDED_TEXT];

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Device addresses are large, the ids of stacks are not. */
+/* Device addresses are large, stack ids are small. */
 #define LEAST_ADDRESS (1ull << 20)
 
 static int parse(const struct mt_command *command, const char *text, uint64_t *number)

@@ -20,8 +20,8 @@
 
 enum { NOTHING_FITS = 1 };
 
-/* Return whether the simulated device is there, and PyTorch can use it, is found in a child: it
- * changes the environment. 0, or an exit code after a message. */
+/* Check that the simulated device exists and PyTorch can use it, in a child process since this
+ * changes the environment. Return 0, or an exit code after a message. */
 static int try_simulation(const struct mt_command *command, const struct mt_job *job)
 {
     struct mt_simulation simulation = job->simulation;
@@ -45,12 +45,12 @@ static int make_kept(struct mt_fit_arguments *arguments, char out[PATH_MAX])
         rc = -errno;
     if (rc)
         return mt_fail("%s: %s", arguments->folder, mt_output_error(rc));
-    arguments->job.kept = out; /* absolute: runs begin in the working directory, and may leave it */
+    arguments->job.kept = out; /* absolute, since runs may change their working directory */
     return realpath(arguments->folder, out) ? 0
                                             : mt_fail("%s: %s", arguments->folder, strerror(errno));
 }
 
-/* Check that the picture can be written: hours of runs are not to end with one that cannot. */
+/* Check early that the picture can be written, not after hours of runs. */
 static int check_picture(const char *path)
 {
     struct mt_new_file file;
@@ -60,7 +60,7 @@ static int check_picture(const char *path)
     return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
 }
 
-/* Print the table and the notes, or JSON. 0 or a negative errno. */
+/* Print the table and the notes, or JSON. Return 0 or a negative errno. */
 static int print(const struct mt_fit_answers *answers, enum mt_format format)
 {
     const struct mt_style style = mt_terminal_style();
@@ -74,7 +74,7 @@ static int print(const struct mt_fit_answers *answers, enum mt_format format)
     return rc;
 }
 
-/* Return 2 where a run showed nothing, 1 where a card has no value that fits. */
+/* Return 2 if an answer is unknown, 1 if no value fits a card. */
 static int judge(const struct mt_fit_answers *answers)
 {
     size_t open = 0, fitting_cards = 0;

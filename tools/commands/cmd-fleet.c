@@ -3,7 +3,7 @@
 #include "tools/launch/locate.h"
 #include "tools/terminal/values.h"
 
-/* The options' values, as the package has them; NULL: none. */
+/* The options' values for the package; NULL: not given. */
 enum { FORMAT, JOB, STAGES, TENSOR_PARALLEL, OPTIONS };
 
 static int check_format(const struct mt_typed *typed)

@@ -53,7 +53,7 @@ const struct mt_option mt_history_add_options[] = {
 };
 /* clang-format on */
 
-/* Keep a copy. 0, or MT_EXIT_BAD after a message. */
+/* Copy the trace. Return 0, or MT_EXIT_BAD after a message. */
 static int keep_copy(struct arguments *arguments, struct mt_new_trace *trace, const char *path)
 {
     int rc = mt_history_copy_trace(path, arguments->keep, trace->checksum, trace->path);
@@ -89,7 +89,7 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     return MT_EXIT_OK;
 }
 
-/* Analyze a trace; an invalid one may have any peak: trend would take it for a step. */
+/* Analyze a trace. Refuse an invalid one, whose peak could look like a step in the trend. */
 static int analyze(struct arguments *arguments, struct mt_new_trace *trace, const char *path)
 {
     struct mt_trace_error error = {0};

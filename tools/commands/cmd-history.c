@@ -34,7 +34,7 @@ static uint64_t now(void)
     return (uint64_t)time(NULL) * SECOND;
 }
 
-/* Read "90d"; 0: not a time, or one without its unit. */
+/* Parse "90d"; 0: invalid, or without a unit. */
 static uint64_t read_age(const char *text)
 {
     uint64_t ns = 0;
@@ -53,7 +53,7 @@ static uint64_t read_since(const char *text)
     return age && age < now() ? now() - age : 0;
 }
 
-/* Read a count; 0: invalid. */
+/* Parse a count; 0: invalid. */
 static uint64_t read_count(const char *text)
 {
     char *end;
@@ -122,7 +122,8 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     return 0;
 }
 
-/* Work on an open history. Return an exit code, or a negative errno (-EIO may be the store's). */
+/* Run the verb on an open history. Return an exit code, or a negative errno (-EIO may be the
+ * store's). */
 typedef int work(const struct mt_command *command, struct mt_store *store,
                  struct arguments *arguments);
 
@@ -213,7 +214,7 @@ static uint64_t count_newer(const struct mt_runs *runs, size_t index)
     return newer;
 }
 
-/* Keep only the runs to forget in the list. */
+/* Reduce the list to the runs to forget. */
 static void choose(struct mt_runs *runs, const struct arguments *arguments)
 {
     size_t chosen = 0;

@@ -17,7 +17,7 @@ const struct mt_option mt_import_options[] = {
     {0},
 };
 
-/* Tell what the trace cannot say, and why. */
+/* Print the result, and what the trace lacks and why. */
 static void print_result(const char *output, const struct mt_import_summary *summary)
 {
     char count[MT_SIZE_TEXT], other[MT_SIZE_TEXT];
@@ -91,8 +91,8 @@ static int import(const char *path, const char *output)
     return mt_finish_output(MT_EXIT_OK);
 }
 
-/* Choose a name: NAME.pickle -> NAME.mtap, in the current folder. 0, or -1: the name is too long.
- */
+/* Choose a name: NAME.pickle becomes NAME.mtap in the current folder. Return 0, or -1 if the name
+ * is too long. */
 static int choose_name(char name[PATH_MAX], const char *path)
 {
     const char *base = mt_last_part(path), *dot = strrchr(base, '.');

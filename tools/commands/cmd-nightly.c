@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One night of a job: record it, check it against earlier nights, keep it as good or bad. */
+/* A nightly run of a job: record it, check it against earlier ones, and keep it in good/ or bad/.
+ */
 #include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "nightly/check/check-formats.h"
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMPARED 7 /* newest good nights */
+#define COMPARED 7 /* newest runs that passed */
 
 enum { BROKEN = 1 };
 
@@ -33,16 +34,16 @@ struct night {
     bool has_failed;      /* the program */
     char name[64];        /* its date */
     char path[PATH_MAX];  /* its folder */
-    char *good[COMPARED]; /* folders of good nights, the newest last */
+    char *good[COMPARED]; /* folders of runs that passed, the newest last */
     size_t n_good;
-    char pinned[64];   /* the night that sentences count from; "": none */
-    char accepted[64]; /* the newest good night that was bad before, or the pinned one */
+    char pinned[64];   /* the run from which changes are counted; "": none */
+    char accepted[64]; /* the newest accepted run, which had failed, or the pinned one */
     bool is_whole;
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* The rules and the budget are read before the night: otherwise a mistake shows hours later. */
+/* Read the rules and the budget before the run, not hours later. */
 /* clang-format off */
 #define PLACE(member) offsetof(struct night, member)
 const struct mt_option mt_nightly_options[] = {
@@ -80,11 +81,11 @@ static int is_night(const struct dirent *entry)
     return *entry->d_name != '.';
 }
 
-/* A bad night has this file, which says why. It stays where the user moves the night to the good
- * ones: limits count from there. */
+/* A failed run has this file with the reason. It remains when the user accepts the run by moving it
+ * to good/; limits then count from that run. */
 #define WHY "bad.txt"
 
-/* Read which night is pinned: the first line of a file. */
+/* Read the name of the pinned run from the first line of a file. */
 static void read_pinned(struct night *night)
 {
     char path[PATH_MAX];
@@ -114,7 +115,7 @@ static int write_text(const char *path, const char *text)
     return rc ? mt_fail("%s: cannot write: %s", path, mt_output_error(rc)) : 0;
 }
 
-/* Pin a night, if none is pinned. */
+/* Pin a run, if none is pinned. */
 static int pin(struct night *night, const char *name)
 {
     char path[PATH_MAX];
@@ -125,7 +126,8 @@ static int pin(struct night *night, const char *name)
     return write_text(path, name);
 }
 
-/* Note a good night, the newest first: the newest that the user has accepted, and the oldest. */
+/* Note a run in good/, the newest first, to find the newest one that the user accepted, and the
+ * oldest. */
 static void note_good(struct night *night, const char *path, const char *name, char oldest[64])
 {
     char why[PATH_MAX];
@@ -135,7 +137,7 @@ static void note_good(struct night *night, const char *path, const char *name, c
     snprintf(oldest, 64, "%.63s", name);
 }
 
-/* Find the newest good nights that have traces. */
+/* Find the newest runs in good/ that have traces. */
 static int find_good(struct night *night)
 {
     char folder[PATH_MAX], oldest[64] = "";
@@ -176,7 +178,7 @@ static int make_folder(const char *path)
     return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
 }
 
-/* Begin a night, which is bad until it is found good: an interrupted one stays bad. */
+/* Begin a run in bad/, where it stays if it is interrupted. */
 static int begin_night(struct night *night)
 {
     char good[PATH_MAX], bad[PATH_MAX], date[32];
@@ -202,7 +204,7 @@ static int begin_night(struct night *night)
     }
 }
 
-/* Move the night to "good" or "bad". */
+/* Move the run to "good" or "bad". */
 static int move_to(struct night *night, const char *to)
 {
     char path[PATH_MAX];
@@ -219,8 +221,8 @@ static int move_to(struct night *night, const char *to)
 
 extern char **environ;
 
-/* Record the night. The variables that `run` sets are for the program, not for later commands
- * (git). */
+/* Record the run. The variables that `run` sets are for the program, not for later commands (git).
+ */
 static int record(struct night *night, char *const *program)
 {
     char output[2 * PATH_MAX];
@@ -251,7 +253,7 @@ static int add_folder(struct mt_trace_list *list, const char *folder)
     return mt_trace_list_add(list, &path, 1);
 }
 
-/* Check that every run is whole, whatever its size. Print the reason if tell: if no check of limits
+/* Check that every process's run is complete. tell: print the reason, unless a check of limits
  * will. */
 static int check_end(struct night *night, int tell)
 {
@@ -274,7 +276,7 @@ static int check_end(struct night *night, int tell)
     return code;
 }
 
-/* Move a good night before its check prints paths: a reader follows them the next morning. */
+/* Move a run that passes before its check prints paths, so that they stay valid. */
 static void move_if_good(void *data, bool is_broken, struct mt_digests *runs)
 {
     struct night *night = data;
@@ -313,8 +315,8 @@ static int check(struct night *night, char *const *baselines, size_t n)
     return mt_check_traces(&night->check, move_if_good, night);
 }
 
-/* Check the night. The first night is its own baseline: absolute limits of the budget still count,
- * and all output is written. */
+/* Check the run. The first run is its own baseline: absolute limits of the budget still count, and
+ * all output is written. */
 static int hold(struct night *night)
 {
     char *own = night->path;
@@ -340,7 +342,7 @@ static int keep_in_history(const struct night *night, const char *db)
     return code;
 }
 
-/* Print the changes since the last good night, and their commits. */
+/* Print the changes since the last run that passed, and their commits. */
 static void print_why(const struct night *night, const char *db)
 {
     struct mt_trace_list old = {0}, now = {0};
@@ -355,7 +357,7 @@ static void print_why(const struct night *night, const char *db)
     mt_history_print_trend(night->command, db);
 }
 
-/* Leave stdout to a document that was printed there: what follows is for people. */
+/* Redirect further messages to stderr if a document was printed to stdout. */
 static void leave_stdout(const struct mt_check_arguments *arguments)
 {
     for (size_t i = 0; i < arguments->n_outputs; i++) {
@@ -408,7 +410,7 @@ static int finish(struct night *night, int program)
     return program ? program : held ? held : kept;
 }
 
-/* Leave a night without traces. */
+/* Finish a run without traces. */
 static int leave(const struct night *night, int program)
 {
     rmdir(night->path);

@@ -17,9 +17,9 @@
 struct job {
     struct mt_trace_arguments *arguments;
     struct mt_job_rank *ranks;
-    size_t n;                    /* ranks taken so far */
-    struct mt_job_spool spool;   /* their reports, if they are for programs */
-    struct mt_analysis *highest; /* of the ranks so far, if the report is for people */
+    size_t n;                    /* ranks accepted so far */
+    struct mt_job_spool spool;   /* their reports, for JSON */
+    struct mt_analysis *highest; /* the highest rank so far, for text */
     size_t highest_at;
     bool lacks_moment;
     int spool_error;             /* a negative errno: the spool cannot be written */
@@ -37,7 +37,7 @@ static int print_one(const struct mt_analysis *analysis, const struct mt_trace_a
     return MT_EXIT_OK;
 }
 
-/* Return whether all traces are of one job; false after a message. */
+/* Return whether all traces belong to one job; false after a message. */
 static bool are_one_job(const struct job *job)
 {
     const char *why;
@@ -58,7 +58,7 @@ static void drop(struct mt_analysis *analysis)
     free(analysis);
 }
 
-/* Keep of an analysis what the report takes. Only the highest one stays, for people. */
+/* Keep what the report needs of an analysis: for text, only the highest one. */
 static int keep(struct job *job, struct mt_analysis *analysis)
 {
     size_t at = job->n++;

@@ -28,8 +28,8 @@ static void print_result(const struct mt_symbolized *result)
            mt_count_text(named, result->named), mt_count_text(before, result->before));
 }
 
-/* Return 1 if certainly no process writes the trace, else 0; or a negative exit code after a
- * message: a trace that is still written cannot be replaced. */
+/* Return 1 if certainly no process is writing the trace, else 0; or a negative exit code after a
+ * message, since a trace that is being written cannot be replaced. */
 static int check_over(const char *trace, bool is_in_place)
 {
     struct mt_reader *reader;
@@ -45,7 +45,7 @@ static int check_over(const char *trace, bool is_in_place)
     return is_over;
 }
 
-/* Symbolize a trace: at any time the old file or the new one is whole. */
+/* Symbolize a trace. At any time either the old or the new file is complete. */
 static int symbolize(const char *trace, const char *final, bool is_in_place)
 {
     struct mt_new_file file;

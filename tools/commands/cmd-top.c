@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #define TEXT_COLUMNS 100u
-#define PART_OF_A_CORE 100 /* looking and drawing take at most 1/100 of the time */
+#define PART_OF_A_CORE 100 /* reading and drawing use at most 1/100 of the time */
 #define PAGE 10
-#define STILL 5 /* draw every so many times even without new events */
+#define STILL 5 /* redraw this often even without new events */
 
 struct session {
     struct mt_trace_list found;
@@ -60,7 +60,7 @@ static int update_all(struct session *session)
     return MT_EXIT_OK;
 }
 
-/* Fail because no process writes the trace any more: nothing is left to watch. */
+/* Fail because no process is writing the trace any more. */
 static int fail_over(const struct mt_top *trace)
 {
     char text[MT_ENDED_TEXT];
@@ -71,7 +71,7 @@ static int fail_over(const struct mt_top *trace)
                    mt_ended_text(text, &ended), mt_ended_command(&ended));
 }
 
-/* Return a trace if none is being written or can be read; NULL: one is. */
+/* Return a trace if none is being written or readable; NULL otherwise. */
 static const struct mt_top *find_over(const struct session *session)
 {
     for (size_t i = 0; i < session->found.n; i++) {
@@ -139,7 +139,7 @@ static void choose(struct mt_top_view *view, size_t by)
     view->scroll = 0;
 }
 
-/* Handle a key. 1: take the picture again; 0: it was drawn; -1: the end. */
+/* Handle a key. Return 1 to compute the picture again, 0 if it was drawn, and -1 to quit. */
 static int handle(struct session *session, int key)
 {
     struct mt_top_view *view = &session->view;
@@ -206,15 +206,15 @@ static double seconds_of(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Return the pause that keeps the use of the core small. Reading costs the same for any pause: it
- * depends on the number of events. */
+/* Return a pause that bounds the CPU use. The cost of reading depends only on the number of events.
+ */
 static int pause_ms(const struct session *session, double work_s)
 {
     double least = work_s * PART_OF_A_CORE, interval = session->interval_s;
     return (int)((least > interval ? least < 60 ? least : 60 : interval) * 1000);
 }
 
-/* Handle keys until it is time to read again. 0, or -1: the end. */
+/* Handle keys until it is time to read again. Return 0, or -1 to quit. */
 static int wait_for_keys(struct session *session, int milliseconds)
 {
     double until = seconds_of(CLOCK_MONOTONIC) + milliseconds / 1e3;
@@ -245,7 +245,7 @@ static int catch_up(struct session *session)
     return 0;
 }
 
-/* Return whether there is anything to draw: new events, or the time without any. */
+/* Return whether to redraw: there are new events, or the time without events has changed. */
 static bool has_news(const struct session *session)
 {
     static unsigned times;

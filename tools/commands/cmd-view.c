@@ -38,8 +38,8 @@ static bool has_display(void)
     return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
 }
 
-/* Become the browser, as a process of its own, which outlives the command: without our terminal,
- * and with no signal blocked. */
+/* Become the browser in a separate process that outlives the command, without our terminal and with
+ * no signals blocked. */
 _Noreturn static void become_browser(const char *path)
 {
     sigset_t none;
@@ -53,7 +53,7 @@ _Noreturn static void become_browser(const char *path)
     _exit(MT_EXIT_NOT_FOUND);
 }
 
-/* Open a file in the browser. Return 0, or -1: there is none. */
+/* Open a file in the browser. Return 0, or -1 if there is none. */
 static int open_browser(const char *path)
 {
     if (!has_display())
@@ -67,7 +67,7 @@ static int open_browser(const char *path)
                : 0;
 }
 
-/* Open a file in the browser, without waiting: it may ask the command for pages until it ends. */
+/* Open a file in the browser without waiting, since the command serves it pages. */
 static void begin_browser(const char *path)
 {
     pid_t child = fork();
@@ -94,8 +94,8 @@ static int view(const struct mt_trace_list *traces, const char *output, bool is_
 static bool is_without_browser;
 static char redirect[PATH_MAX]; /* a file; "": none */
 
-/* Write a page, for this user alone, that leads to the address: in a command line, other users
- * could read the address's secret. Return whether it is written to `redirect`. */
+/* Write a private page that redirects to the address, whose secret other users could read on a
+ * command line. Return whether it is written to `redirect`. */
 static bool write_redirect(const char *url)
 {
     int fd = mt_temporary_page(redirect);

@@ -7,7 +7,7 @@
 
 #include "tools/terminal/command.h"
 
-/* C(name): a command that is written here, with its options if it has some. */
+/* C(name): a command, with its options if any. */
 /* clang-format off */
 #define MT_COMMANDS(C)                                                                             \
     C(blocks) C(budget) C(check) C(compact) C(diff) C(dump) C(explain) C(export)     \
@@ -20,7 +20,7 @@
 MT_COMMANDS(MT_COMMAND)
 #undef MT_COMMAND
 
-/* Run memtap completion, for these commands; a row of zeros ends them. */
+/* Run memtap completion for these commands, terminated by a zeroed row. */
 int mt_complete(const struct mt_command *commands, const struct mt_command *command, int argc,
                 char **argv);
 

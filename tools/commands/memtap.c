@@ -249,7 +249,7 @@ static void print_overview(void)
          "  memtap run python train.py");
 }
 
-/* Look for --help and -h among the command's own arguments, not among a started program's. */
+/* Find --help and -h among the command's own arguments, not those of the program that it starts. */
 static bool wants_help(const struct mt_command *command, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
@@ -334,11 +334,11 @@ static void go_on(int number)
 
 int main(int argc, char **argv)
 {
-    /* A file that may not grow is an error like a full disk. A program that is started dies of the
-     * signal as it would without us: a handler, unlike SIG_IGN, does not outlive exec. */
+    /* Exceeding the file size limit is an error like a full disk. A handler, unlike SIG_IGN, is
+     * reset by exec, so a started program dies from the signal as it would without memtap. */
     struct sigaction limit = {.sa_handler = go_on, .sa_flags = SA_RESTART}, before;
     if (!sigaction(SIGXFSZ, NULL, &before) && before.sa_handler == SIG_DFL)
         sigaction(SIGXFSZ, &limit, NULL);
-    setlocale(LC_CTYPE, ""); /* only for printable characters: numbers stay as they are */
+    setlocale(LC_CTYPE, ""); /* only the character type: numbers stay in the C locale */
     return mt_finish_output(dispatch(argc, argv));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command does behind its options, for commands that do several things: `nightly`. */
+/* Commands as functions, for `nightly`, which runs several of them. */
 #ifndef MT_STEPS_H
 #define MT_STEPS_H
 
@@ -9,20 +9,20 @@
 
 #include <stdbool.h>
 
-/* What the options of `memtap run` say. */
+/* The options of `memtap run`. */
 struct mt_run_request {
     const char *setting[MT_SETTINGS_COUNT]; /* NULL: as in the environment */
     struct mt_simulation simulation;
-    bool is_night; /* tell only of bad ends: good traces are moved */
+    bool is_night; /* report only traces that ended badly: the others are moved */
 };
 
-/* Record the operands' program, or the module's. The environment is the program's then. Return its
- * exit code, or memtap's after a message. */
+/* Record the operands' program or module. The environment is afterwards that of the program. Return
+ * its exit code, or memtap's after a message. */
 int mt_run_record(const struct mt_command *command, const struct mt_run_request *request,
                   char *const *operands);
 
-/* Check runs. Before it prints, call `found` (NULL: nothing), which may move the runs and rename
- * their paths. Of nights, print what their peaks changed by, too. */
+/* Check runs. Before printing, call `found` (may be NULL), which may move the runs and change their
+ * paths. For nightly runs, also print how much their peaks changed. */
 struct mt_digests;
 typedef void mt_check_found(void *data, bool is_broken, struct mt_digests *runs);
 int mt_check_traces(const struct mt_check_arguments *arguments, mt_check_found *found, void *data);

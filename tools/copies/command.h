@@ -10,8 +10,8 @@ extern const struct mt_option mt_recover_options[], mt_save_options[];
 int mt_run_recover(const struct mt_command *command, int argc, char **argv);
 int mt_run_save(const struct mt_command *command, int argc, char **argv);
 
-/* Copy a trace, its tail and its older part to a new file; print the result. Return an exit code.
- */
+/* Copy a trace, its tail and its older segment to a new file, and print the result. Return an exit
+ * code. */
 int mt_recover_copy(const char *trace, const char *output);
 
 #endif

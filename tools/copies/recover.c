@@ -25,25 +25,25 @@ const struct mt_option mt_recover_options[] = {
     {0},
 };
 
-/* The new contents of the file: its first bytes unchanged, then others. */
+/* The new contents of the file: unchanged bytes, then new ones. */
 struct recovery {
     const char *path, *output; /* output NULL: in place */
     struct mt_encoder *encoder;
-    struct mt_chain chain; /* of the unchanged blocks, then of the others */
+    struct mt_chain chain; /* the encoder's chain, of the unchanged blocks, then of the new ones */
     bool is_following;
     struct mt_survey survey;
     uint64_t sound;   /* unchanged bytes of the trace */
     uint64_t of_tail; /* events */
     bool lacks_older; /* segment, and there is none */
     bool has_older;   /* segment, which is copied with a new file */
-    bool is_over;     /* certainly no process writes the trace */
+    bool is_over;     /* certainly no process is writing the trace */
     struct mt_original original;
     FILE *made; /* in memory: `bytes` of `size` once flushed */
     char *bytes;
     size_t size;
 };
 
-/* Go on after the blocks that were read. */
+/* Continue after the blocks that were read. */
 static void follow(struct recovery *recovery, const struct mt_reader *reader)
 {
     if (!recovery->is_following)
@@ -63,7 +63,7 @@ static int encode_batch(struct recovery *recovery, const struct mt_batch *batch)
     return rc ? rc : mt_write_block(recovery->made, recovery->encoder);
 }
 
-/* Write how the recording ended, since an end block hides it; a killed process's signal may be
+/* Write how the recording ended, which an end block would hide. A killed process's signal may be
  * known from its tail. */
 static int encode_state(struct recovery *recovery, const struct mt_trace_error *error)
 {
@@ -144,7 +144,7 @@ struct beside {
     char path[PATH_MAX + 8];
 };
 
-/* Return the path of a file that belongs to a trace, beside it. */
+/* Return the path of a file that belongs to a trace, next to it. */
 static struct beside beside(const char *path, const char *suffix)
 {
     char real[PATH_MAX];
@@ -165,7 +165,7 @@ static int copy_older(const struct recovery *recovery)
     return rc ? rc : mt_new_file_keep(&file);
 }
 
-/* Let a segment be a trace of its own. */
+/* Turn a segment into a separate trace. */
 static int forget_older(int fd)
 {
     static const unsigned char none[8];
@@ -200,8 +200,8 @@ static int write_new(const struct recovery *recovery)
     return rc ? rc : mt_new_file_keep(&file);
 }
 
-/* Write a new file beside the trace, then rename it over the trace: if memtap is stopped on the
- * way, it can begin anew, and a program that still runs keeps its files. */
+/* Write a new file next to the trace, then rename it over the trace. An interrupted recovery can be
+ * repeated, and a program that is still running keeps its files. */
 static int write_in_place(const struct recovery *recovery)
 {
     char temporary[PATH_MAX];
@@ -218,7 +218,7 @@ static int write_in_place(const struct recovery *recovery)
     return rc;
 }
 
-/* Refuse changes that must not be made in place: 0, or MT_EXIT_BAD after a message. */
+/* Refuse changes that must not be made in place. Return 0, or MT_EXIT_BAD after a message. */
 static int check(const struct recovery *recovery, const struct mt_trace_error *error)
 {
     if (recovery->output)
@@ -280,7 +280,8 @@ static int recover(struct recovery *recovery)
 {
     struct mt_trace_error error;
     struct mt_reader *reader;
-    int noted = mt_original_note(&recovery->original, recovery->path); /* before it is read */
+    int noted = mt_original_note(&recovery->original,
+                                 recovery->path); /* note the state before it is read */
     if (mt_reader_open(&reader, recovery->path, &error))
         return mt_fail_trace(recovery->path, &error);
     recovery->encoder = mt_encoder_create(3);

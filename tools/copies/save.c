@@ -17,15 +17,15 @@
 #include <unistd.h>
 
 #define MOST_WAIT_NS 10000000000u /* for the first answer */
-#define COPY_WAIT_NS 5000000000u  /* likewise, if the copy may do without it */
+#define COPY_WAIT_NS 5000000000u  /* the same, if the copy does not depend on it */
 #define LOOK_NS 50000000u
 #define MOST_COPIES 10000u
 
 struct saving {
-    const char *output; /* NULL: beside each trace */
+    const char *output; /* NULL: next to each trace */
     uint64_t iterations;
     struct mt_trace_list traces;
-    struct mt_tail_request *request; /* of each; fd -1: it is over */
+    struct mt_tail_request *request; /* one per trace; fd -1: done */
 };
 
 /* clang-format off */
@@ -77,7 +77,7 @@ static int ask(struct saving *saving, size_t i)
     return rc ? mt_fail("%s: cannot send the request: %s", path, strerror(-rc)) : MT_EXIT_OK;
 }
 
-/* Return whether the trace needs no more waiting; set *code after a message. */
+/* Return whether to stop waiting for the trace. After a message, set *code. */
 static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
 {
     struct mt_trace_error error;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Read the baselines: a shell expands a pattern to many words: all are baselines. */
+/* Read the baselines: all words up to the next option, since a shell expands a pattern to many. */
 static int note_against(const struct mt_typed *typed)
 {
     int begin = optind - 1;
@@ -100,7 +100,7 @@ int mt_check_read_budget(struct mt_check_arguments *arguments, const char *path)
     return 0;
 }
 
-/* Refuse a limit that is relative where there is nothing to compare with. */
+/* Refuse a relative limit without a baseline. */
 static int check_budget(struct mt_check_arguments *arguments)
 {
     const struct mt_limit *relative = mt_budget_relative(&arguments->budget);

@@ -16,7 +16,7 @@
 extern const struct mt_option mt_check_options[];
 
 /* clang-format off */
-/* Rows for a struct mt_check_arguments, which is there in the arguments. */
+/* Rows for a struct mt_check_arguments within the command's arguments. */
 #define MT_CHECK_OPTIONS(place)                                                                    \
     {'f', "format", "FORMAT[:FILE]",                                                            \
      "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given " \
@@ -40,10 +40,10 @@ struct mt_check_arguments {
     struct mt_user_rules *rules;
     struct mt_check_allowed allowed;
     const char *missing[MT_MOST_MISSING]; /* of allowed */
-    bool are_nights;                      /* each folder has the traces of one run */
-    struct mt_trace_list pinned;          /* a night that limits count from, too */
-    struct mt_trace_list since;           /* one that sentences count from, too */
-    bool allows_unknown;                  /* sizes that hang on values which were not computed */
+    bool are_nights;                      /* each folder contains the traces of one run */
+    struct mt_trace_list pinned;          /* a run from which limits also count */
+    struct mt_trace_list since;           /* a run from which changes are also counted */
+    bool allows_unknown;                  /* sizes that depend on values that are not simulated */
     const char *summary;                  /* a file to append to; NULL: none */
     struct {
         const struct mt_check_format *format;
@@ -52,14 +52,14 @@ struct mt_check_arguments {
     size_t n_outputs;
 };
 
-/* Note one more format of a struct mt_check_arguments. */
+/* Add a format. */
 int mt_note_check_format(const struct mt_typed *typed);
 
-/* Note one more part of a struct mt_check_arguments that may be missing. */
+/* Add a part that may be missing. */
 int mt_note_missing(const struct mt_typed *typed);
 
-/* Read a budget (NULL: the default one), with the allowances of today. Return 0, or an exit code
- * after a message. */
+/* Read a budget (NULL: the default one) with today's allowances. Return 0, or an exit code after a
+ * message. */
 int mt_check_read_budget(struct mt_check_arguments *arguments, const char *path);
 
 /* Choose text if no format was given; in a workflow's step, the summary too. */

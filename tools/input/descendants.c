@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read the parent of a process, which is behind the name in parentheses. False: it has ended. */
+/* Read a process's parent, which follows the name in parentheses. Return false if the process has
+ * ended. */
 static bool read_parent(const char *pid, pid_t *parent)
 {
     char path[64], text[512], state;
@@ -53,7 +54,7 @@ int mt_descendants_find(struct mt_descendants *all, pid_t ancestor)
 {
     *all = (struct mt_descendants){0};
     int rc = read_all(all);
-    size_t found = 0, before; /* those found so far stand first */
+    size_t found = 0, before; /* those found so far come first */
     do {
         before = found;
         for (size_t i = found; i < all->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes that a process has started, and those that these have. */
+/* The descendants of a process. */
 #ifndef MT_DESCENDANTS_H
 #define MT_DESCENDANTS_H
 
@@ -13,8 +13,7 @@ struct mt_descendants {
     size_t n, capacity;
 };
 
-/* Find a process's descendants that have not ended. 0 or -ENOMEM. `of` is to be freed in any case.
- */
+/* Find a process's running descendants. Return 0 or -ENOMEM. The caller frees `of` in any case. */
 int mt_descendants_find(struct mt_descendants *all, pid_t ancestor);
 
 #endif

@@ -20,16 +20,16 @@ int mt_digests_read(struct mt_digests *digests, char *const *paths, size_t n,
                     const struct mt_user_rules *rules);
 void mt_digests_clear(struct mt_digests *digests);
 
-/* Return whether each digest is of a whole run, or of a run with an allowed end. Otherwise tell the
- * user the first that is not, and what `it` (such as "a baseline") therefore cannot serve for. */
+/* Return whether each digest is of a complete run or one with an allowed end. Otherwise report the
+ * first that is not, and what it cannot be used as: `it`, such as "a baseline". */
 bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed,
                           const char *it);
 
-/* Return whether no size hangs on values that a simulated card did not compute; else tell the user
- * the first run in which one does. */
+/* Return whether no size depends on values that are not simulated. Otherwise report the first run
+ * with such a size. */
 bool mt_digests_are_computed(const struct mt_digests *digests);
 
-/* Tell the user the differences that make runs and baselines incomparable. */
+/* Report differences that make runs and baselines incomparable. */
 void mt_print_differences(const struct mt_digests *runs, const struct mt_digests *baselines);
 
 #endif

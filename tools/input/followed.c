@@ -6,8 +6,8 @@
 #include <time.h>
 
 #define EVENTS_AT_ONCE 1000000u
-#define HEADER 32u /* a shorter file has only just been created */
-#define LOOK_S 0.5 /* how soon an end is noticed */
+#define HEADER 32u /* a shorter file is still being created */
+#define LOOK_S 0.5 /* latency of noticing an end */
 
 struct mt_followed *mt_followed_create(char *const *paths, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces of running programs, which are read as they grow until all have ended. */
+/* Traces of running programs, read as they grow until all have ended. */
 #ifndef MT_FOLLOWED_H
 #define MT_FOLLOWED_H
 
@@ -10,25 +10,25 @@
 struct mt_followed {
     const char *path;         /* the caller's */
     struct mt_follow *follow; /* NULL: no trace yet */
-    bool is_over;             /* it has ended, or is invalid from here on */
+    bool is_over;             /* ended, or invalid from here on */
     unsigned restarts;
     uint32_t n_stacks;
 };
 
-/* Return `n` traces of these paths, of which nothing is read yet; NULL: no memory. */
+/* Return `n` traces, not read yet; NULL: no memory. */
 struct mt_followed *mt_followed_create(char *const *paths, size_t n);
 void mt_followed_destroy(struct mt_followed *traces, size_t n);
 
-/* Read what is new of all. Return whether all are over. */
+/* Read new events of all traces. Return whether all have ended. */
 bool mt_followed_read(struct mt_followed *traces, size_t n, const struct mt_question *question);
 
-/* Return whether a trace that cannot be opened may still appear: no file, or no header yet. */
+/* Return whether an unreadable trace may still appear: it has no file or no header yet. */
 bool mt_trace_is_to_come(int rc, const struct mt_trace_error *fault);
 
-/* Prepare the definitions for rules, which need facts about all frames. 0 or -ENOMEM. */
+/* Prepare the definitions for rules, which need facts about all frames. Return 0 or -ENOMEM. */
 int mt_followed_define(struct mt_followed *trace);
 
-/* Wait until the next round: so long at most, or less, so that an end is noticed soon. */
+/* Wait until the next round for at most this long, noticing an end earlier. */
 void mt_followed_wait(double seconds);
 
 #endif

@@ -45,7 +45,7 @@ static void make_folders(const char *path)
     }
 }
 
-/* Open the history. A limit on file sizes must be an error like others. */
+/* Open the history. Exceeding the file size limit must be an ordinary error. */
 int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
                              enum mt_store_use use)
 {

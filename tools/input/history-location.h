@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history's file, as the verbs of memtap history name it, and how to open it. */
+/* The history file of memtap history's verbs, and how to open it. */
 #ifndef MT_HISTORY_LOCATION_H
 #define MT_HISTORY_LOCATION_H
 
@@ -24,16 +24,15 @@ struct mt_history_location {
 };
 #define MT_HISTORY_PLACE {.wait_s = 30}
 
-/* Find the file. 0, or -1 after a message. */
+/* Find the file. Return 0, or -1 after a message. */
 int mt_history_location_find(const struct mt_command *command, struct mt_history_location *place);
 
-/* Open it as mt_store_open does; make the folder of the default file if it is opened for writing.
- */
+/* Open it as mt_store_open does. For writing, create the default file's folder. */
 int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
                              enum mt_store_use use);
 
-/* Remove a copy of a trace as mt_history_remove_trace does, from a folder (NULL: none) or from the
- * folder of the history's file. Return as it does. */
+/* Remove a copied trace from a folder (may be NULL) or from the history file's folder. Return as
+ * mt_history_remove_trace does. */
 int mt_history_remove_copy(const struct mt_history_location *place, const char *path,
                            const char *folder);
 

@@ -17,10 +17,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* The traces that processes are writing. */
+/* Traces that processes are writing. */
 
-/* Return whether a file is the trace itself, not its tail. Both begin alike, with different
- * marks. */
+/* Return whether a file is the trace itself, not its tail. They have different magic numbers. */
 static bool is_trace_file(const char *path)
 {
     unsigned char magic[MT_FILE_MAGIC_SIZE];
@@ -54,7 +53,7 @@ static int add_path(struct mt_trace_list *list, const char *path)
     return 0;
 }
 
-/* Add the traces among a process's open files. Return 0; -1: no memory. */
+/* Add the traces among a process's open files. Return 0, or -1 without memory. */
 static int add_files(struct mt_trace_list *list, pid_t pid)
 {
     char folder[64], link[128], path[PATH_MAX];

@@ -24,7 +24,7 @@ static struct name beside(const struct mt_original *original, const char *suffix
     return name;
 }
 
-/* Return whether a tail is this trace's. Another one is not ours to remove. */
+/* Return whether a tail belongs to this trace. Others are not removed. */
 static bool is_of_trace(const struct mt_original *original, const struct mt_tail_header *header)
 {
     unsigned char bytes[MT_FILE_HEADER_SIZE];
@@ -71,7 +71,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Return whether a file has changed. The tail is mapped: its modification time changes late. */
+/* Return whether a file has changed. The tail is mapped, so its modification time lags. */
 static bool has_changed(const struct mt_original *original)
 {
     struct mt_original now;

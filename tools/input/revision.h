@@ -9,7 +9,7 @@ struct mt_revision {
     char commit[256], branch[256]; /* "": unknown */
 };
 
-/* Fill in what is NULL from a CI service's variables, else from git in the working directory. */
+/* Fill in NULL members from a CI service's variables, else from git in the working directory. */
 void mt_revision_find(struct mt_revision *revision, const char *commit, const char *branch);
 
 /* Write the commit that last changed a line of a file, "1a2b3c4 (2026-11-12): Keep the outputs";

@@ -18,9 +18,9 @@ static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUS
 #define N_FORWARDED (sizeof forwarded / sizeof *forwarded)
 
 static volatile sig_atomic_t child_pid;
-static pid_t group_sender; /* sends every signal to the child as well; 0: nobody */
+static pid_t group_sender; /* the process that also sends every signal to the child; 0: none */
 
-/* Find who signalled the group: timeout(1) signals its command and then its whole process group,
+/* Find who signals the group: timeout(1) signals its command and then its whole process group,
  * including the child, unless it stays in the foreground. */
 static pid_t find_group_sender(void)
 {
@@ -38,8 +38,8 @@ static pid_t find_group_sender(void)
     return !strcmp(name, "timeout") && getpgid(0) == parent ? parent : 0;
 }
 
-/* Forward a signal. The terminal signals (Ctrl-C) the child as well; these signals come from the
- * kernel. A process's signal to memtap is meant for the child. */
+/* Forward a process's signal, which is meant for the child. Signals from the kernel (Ctrl-C)
+ * already reach the child. */
 static void forward(int number, siginfo_t *info, void *context)
 {
     int saved = errno;

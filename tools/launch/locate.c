@@ -31,8 +31,7 @@ static int own_folder(char out[PATH_MAX])
     return 0;
 }
 
-/* Find the first place that has the file. `out` is the path of `name` there, or in the last
- * place. */
+/* Find the first place with the file. `out` gets the path of `name` there, or in the last place. */
 static int locate(char out[MT_PLACE_SIZE], const char *const *places, const char *file,
                   const char *name)
 {
@@ -60,8 +59,7 @@ int mt_locate_shim(char out[MT_PLACE_SIZE])
                    rc ? "missing" : "built for another machine");
 }
 
-/* Locate the simulator: libcuda.so.1 stands for all the libraries. It may be a link to another
- * folder. */
+/* Locate the simulator by libcuda.so.1, which may be a link to another folder. */
 int mt_locate_simulator(char out[MT_PLACE_SIZE])
 {
     return locate(out, simulator_places, "libcuda.so.1", "");
@@ -77,7 +75,7 @@ int mt_locate_package(char out[MT_PLACE_SIZE])
     return locate(out, package_places, "memtap/fleet/command.py", "");
 }
 
-/* The fields that headers of 32 and of 64 bits have at the same offsets. */
+/* The fields at the same offsets in 32-bit and 64-bit headers. */
 struct head {
     unsigned char ident[EI_NIDENT];
     Elf64_Half type, machine;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds memtap's own libraries: beside the command in a build folder, or installed.
+ * Find memtap's own libraries, in a build folder or installed.
  */
 #ifndef MT_LOCATE_H
 #define MT_LOCATE_H
@@ -20,25 +20,25 @@ int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 /* Find memtap.html. Return 0, or -ENOENT with the expected place in `out`. */
 int mt_locate_page(char out[MT_PLACE_SIZE]);
 
-/* Locate the folder with the Python package of a command that runs in its build folder: 0; or
- * -ENOENT: it is installed where its Python finds it. */
+/* Locate the Python package of a command that runs from its build folder. Return 0, or -ENOENT if
+ * the package is installed. */
 int mt_locate_package(char out[MT_PLACE_SIZE]);
 
 /* Return 1 if a file is a program or library for memtap's own machine type, 0 if for another, -1 if
  * it is neither or cannot be read. */
 int mt_match_machine(const char *path);
 
-/* Return whether a file is a program for another C library than ours, musl's: its loader cannot
- * load memtap's library, and ends the program. */
+/* Return whether a file is a program for musl, whose loader cannot load memtap's library and would
+ * end the program. */
 bool mt_is_of_musl(const char *path);
 
 /*
- * Work that the Python package does (python/memtap/fleet), with packages of others that memtap does
- * not need otherwise.
+ * Work done by the Python package (python/memtap/fleet), whose dependencies memtap does not need
+ * otherwise.
  */
 
-/* Become Python with the package's work ("fleet", "parquet") and n arguments. Comes back only where
- * that cannot be: the exit code, after a message. */
+/* Exec Python with the package's work ("fleet", "parquet") and n arguments. Return only on failure:
+ * the exit code, after a message. */
 int mt_package_become(const char *work, char *const *arguments, int n);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Its own folder is no place for modules. */
+/* The working directory must not provide modules. */
 static char begin[] =
     "import sys\n"
     "sys.path[:] = [place for place in sys.path if place]\n"
@@ -19,8 +19,8 @@ static char begin[] =
     "                   f'{sys.executable} -m pip install memtap', file=sys.stderr) or 2)\n"
     "sys.exit(main(sys.argv[1:]))\n";
 
-/* Find the Python that lies beside the command: of the environment that it was installed in. Else
- * that of PATH. */
+/* Find the Python next to the command, of the environment that it was installed in, else that of
+ * PATH. */
 static char *find_python(char out[MT_PLACE_SIZE])
 {
     static char other[] = "python3";
@@ -33,8 +33,8 @@ static char *find_python(char out[MT_PLACE_SIZE])
     return access(out, X_OK) ? other : out;
 }
 
-/* Prepare the environment: the package asks this command in turn; in a build folder the package is
- * that of the source. */
+/* Prepare the environment: the package calls this command in turn. In a build folder, use the
+ * source tree's package. */
 static int prepare(void)
 {
     char own[MT_PLACE_SIZE], package[MT_PLACE_SIZE], places[2 * MT_PLACE_SIZE];
@@ -66,7 +66,7 @@ int mt_package_become(const char *work, char *const *arguments, int n)
         for (int i = 0; i < n; i++)
             argv[4 + i] = arguments[i];
         mt_bounds_pass_on();
-        mt_child_become(argv); /* says why it cannot */
+        mt_child_become(argv); /* prints why it failed */
     }
     free(name);
     free(argv);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Return whether a word is a module: a size begins with a digit, a module's name does not. */
+/* Return whether a word is a module: unlike a size, its name does not begin with a digit. */
 bool mt_is_module(const char *value, char *const *argv, int next)
 {
     const char *typed = value == argv[next - 1] ? argv[next - 2] : argv[next - 1];

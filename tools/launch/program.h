@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of a command line that is written as for Python. */
+/* The program of a command line written as for Python. */
 #ifndef MT_PROGRAM_H
 #define MT_PROGRAM_H
 

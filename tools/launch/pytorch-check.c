@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at files only: asking the interpreter would cost seconds. Relative to the bin folder of a
- * Python or a virtual environment, packages are in ../lib/python3.x/site-packages (Debian's own:
- * dist-packages).
+ * Inspects only files, since starting the interpreter would cost seconds. Relative to the bin
+ * folder of a Python or a virtual environment, packages are in ../lib/python3.x/site-packages
+ * (Debian's own: dist-packages).
  */
 #include "pytorch-check.h"
 
@@ -55,7 +55,7 @@ static bool is_python(const char *path)
     return strchr(path, '/') && !strncmp(basename(path), "python", 6);
 }
 
-/* Return whether there is just one path that matches, and which. */
+/* Return whether exactly one path matches, and store it. */
 static bool find_one(const char *folder, const char *below, char out[PATH_MAX])
 {
     char pattern[2 * PATH_MAX];
@@ -79,8 +79,8 @@ static bool has(const char *folder, const char *pattern)
     return true;
 }
 
-/* Return whether NVIDIA's libraries are there: a wheel has them in nvidia/, a container or a Conda
- * environment among its own libraries. */
+/* Return whether NVIDIA's libraries exist: in nvidia/ for a wheel, among the other libraries in a
+ * container or a Conda environment. */
 static bool has_nvidia_libraries(const char *torch, const char *prefix)
 {
     return has(torch, "../nvidia") || has(torch, "lib/libcudnn*.so*") ||

@@ -9,13 +9,13 @@
 int mt_find_command(const char *command, char out[PATH_MAX]);
 
 enum mt_pytorch {
-    MT_PYTORCH_UNKNOWN, /* it is no Python, or the files do not say */
+    MT_PYTORCH_UNKNOWN, /* not a Python, or undecidable from files */
     MT_PYTORCH_CPU,     /* the CPU build, without CUDA */
-    MT_PYTORCH_ALONE,   /* a CUDA build, with no NVIDIA libraries beside it */
+    MT_PYTORCH_ALONE,   /* a CUDA build without NVIDIA's libraries */
     MT_PYTORCH_CUDA,
 };
 
-/* Find the PyTorch of a command that is a Python, or a script for one, and PyTorch's folder. */
+/* Find the PyTorch, and its folder, of a command that is a Python or a Python script. */
 enum mt_pytorch mt_pytorch_of(const char *command, char folder[PATH_MAX]);
 
 /* Return whether this machine has a GPU with NVIDIA's driver, by its device files. */

@@ -40,7 +40,7 @@ int mt_roster_create(struct mt_roster *roster)
     return 0;
 }
 
-/* Read the next line; *trace is its path, *cpu_ns the number before it. */
+/* Read the next line into *trace (its path) and *cpu_ns (the number before it). */
 static int next(FILE *file, char **text, size_t *size, const char **trace, uint64_t *cpu_ns)
 {
     char *path;
@@ -51,7 +51,7 @@ static int next(FILE *file, char **text, size_t *size, const char **trace, uint6
     return 1;
 }
 
-/* The first character of a failure's line. */
+/* First character of a failure line. */
 #define MT_FAILURE '!'
 
 struct entry {
@@ -64,7 +64,7 @@ struct entries {
     size_t n, capacity;
 };
 
-/* Add a listed trace's cost, to the last entry of that name. */
+/* Add a trace's cost to the last entry of that name. */
 static void add_cost(struct entries *entries, const char *trace, uint64_t cpu_ns)
 {
     for (size_t i = entries->n; i > 0; i--)
@@ -85,7 +85,7 @@ static int add_trace(struct entries *entries, const char *trace)
     return 0;
 }
 
-/* Read all entries; without memory, some are left out. */
+/* Read all entries. Without memory, some are left out. */
 static void read_all(struct entries *entries, FILE *file)
 {
     char *text = NULL;

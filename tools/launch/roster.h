@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The roster: a temporary file to which every recorded process of a run appends its trace's path as
- * a line; an empty line if the trace could not be created, after a message. At its end the process
- * appends another line: the processor time of recording in ns, a space, and the path again. A
- * process that cannot use a device appends "!", the first result that said so, a space and the
- * function.
+ * The roster: a temporary file to which every recorded process of a run appends a line with its
+ * trace's path, or an empty line if the trace could not be created, after a message. At its end the
+ * process appends another line: the CPU time of recording in ns, a space, and the path. A process
+ * that cannot use a device appends "!", the first failing result, a space and the function.
  */
 #ifndef MT_ROSTER_H
 #define MT_ROSTER_H
@@ -19,15 +18,15 @@ struct mt_roster {
 /* Return the folder for rosters: TMPDIR, or /tmp. */
 const char *mt_roster_folder(void);
 
-/* Make a temporary folder of that kind ("fit") there; its absolute path. 0, or
+/* Create a temporary folder of a kind ("fit") there, and write its absolute path. Return 0, or
  * MT_EXIT_BAD after a message. */
 int mt_temporary_folder(const char *kind, char out[PATH_MAX]);
 
 /* Create an empty roster. Return 0 or a negative errno. */
 int mt_roster_create(struct mt_roster *roster);
 
-/* Call tell for each trace, with the cost of recording it; 0: unknown. Return how many traces there
- * were, including those that could not be created. */
+/* Call tell for each trace, with the cost of recording it (0: unknown). Return the number of
+ * traces, including those that could not be created. */
 unsigned mt_roster_each(const struct mt_roster *roster,
                         void (*tell)(void *data, const char *trace, uint64_t cpu_ns), void *data);
 

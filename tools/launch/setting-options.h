@@ -7,7 +7,7 @@
 #include "simulation.h"
 #include "tools/terminal/values.h"
 
-/* A setting's option. Its place is that in an array of texts, with which the arguments begin. */
+/* A setting's option, stored in an array of texts at the start of the arguments. */
 #define MT_SETTING_OPTION(id, name, letter, variable, otherwise, kind, choices, value, meaning)    \
     {letter,                                                                                       \
      name,                                                                                         \
@@ -17,15 +17,15 @@
      (value) ? mt_note_text : mt_note_one,                                                         \
      MT_ID_##id * sizeof(char *)},
 
-/* Note an option without a value as "1". */
+/* Store an option without a value as "1". */
 int mt_note_one(const struct mt_typed *typed);
 
-/* Note -m: the card's memory, or as for Python the module to run, the last option then. Its place
- * is the simulation. */
+/* Store -m: the card's memory or, as for Python, the module to run, which is then the last option.
+ * Its place is the simulation. */
 int mt_note_memory(const struct mt_typed *typed);
 
 /* clang-format off */
-/* Rows for a struct mt_simulation, which is there in the arguments. */
+/* Rows for a struct mt_simulation within the arguments. */
 #define MT_SIMULATION_TEXT(place, member) mt_note_text, (place) + offsetof(struct mt_simulation, member)
 #define MT_MEMORY_OPTION(place, help) {'m', "memory", "SIZE", help, NULL, mt_note_memory, place}
 #define MT_GPUS_OPTION(place)                                                                      \

@@ -85,7 +85,7 @@ static int read_size(const struct mt_command *command, const char *option, const
     return text ? mt_read_size(command, option, text, bytes) : 0;
 }
 
-/* Read the memory: a card must have room for a context and one allocation. */
+/* Parse the memory. A card must have room for a context and one allocation. */
 static int read_memory(const struct mt_command *command, const char *text,
                        struct sim_launch *launch)
 {
@@ -101,7 +101,7 @@ static int read_memory(const struct mt_command *command, const char *text,
     return rc;
 }
 
-/* Read a limit; 0 is one too. *given stays NULL without one. */
+/* Parse a limit, which may be 0. Without one, *given stays NULL. */
 static int read_limit(const struct mt_command *command, const char *option, const char *text,
                       const uint64_t **given, uint64_t *limit)
 {
@@ -128,7 +128,7 @@ unsigned mt_simulation_turns(const struct mt_simulation *simulation)
     return turns;
 }
 
-/* Return whether a list of numbers, before its end at `at`, has one already. */
+/* Return whether a list of numbers contains a number before `at`. */
 static bool has_rank(const char *ranks, const char *at, uint64_t rank)
 {
     bool is_there = false;
@@ -137,7 +137,7 @@ static bool has_rank(const char *ranks, const char *at, uint64_t rank)
     return is_there;
 }
 
-/* Read all ranks, and keep that of the turn. */
+/* Parse all ranks, and keep that of the turn. */
 static int read_rank(const struct mt_command *command, const char *ranks, unsigned turn,
                      struct sim_launch *launch)
 {
@@ -159,8 +159,8 @@ static int read_rank(const struct mt_command *command, const char *ranks, unsign
     return rc;
 }
 
-/* Programs that start every rank and take no notice of ours, and by which option as many as this
- * machine has cards; NULL: by none. */
+/* Programs that start every rank regardless of ours, with the option for the number of ranks on
+ * this machine; NULL: none. */
 static const struct starter {
     const char *name, *option;
 } starters[] = {
@@ -197,8 +197,7 @@ static int check_starter(char *const *words)
                    : 0;
 }
 
-/* Return the value of an option in which - may be _, "" if it has none; NULL: the word is another
- * one. */
+/* Return the value of an option, in which - may be _; "" without a value; NULL: another word. */
 static const char *value_of(const char *option, char *const *at)
 {
     size_t length = strlen(option);
@@ -208,7 +207,8 @@ static const char *value_of(const char *option, char *const *at)
     return (*at)[length] == '=' ? *at + length + 1 : (*at)[length] ? NULL : at[1] ? at[1] : "";
 }
 
-/* Give each rank that a program starts a card. Words such as "gpu" ask how many there are. */
+/* Simulate a card for each rank that a program starts. Words such as "gpu" mean the number of
+ * cards. */
 static int count_cards(char *const *words, struct sim_launch *launch)
 {
     const struct starter *starter = find_starter(words);
@@ -223,7 +223,7 @@ static int count_cards(char *const *words, struct sim_launch *launch)
                        "the program that it starts, with --world-size %s",
                        starter->name, starter->option, value, SIM_MAX_GPUS, value);
     launch->gpus = (unsigned)number;
-    /* deepspeed's -1 is "as many as there are". */
+    /* For deepspeed, -1 means all cards. */
     if (value && strspn(value, "-0123456789") == strlen(value) && atoi(value) != -1 && !number)
         return mt_fail("%s %s %s: expected at least 1 rank", starter->name, starter->option, value);
     return 0;
@@ -286,7 +286,7 @@ static int read_launch(const struct mt_command *command, const struct mt_simulat
     return rc;
 }
 
-/* Fill in the launch of a turn; *folder: where the simulated device is. */
+/* Fill in a turn's launch; *folder: the simulated device's folder. */
 static int check(const struct mt_command *command, const struct mt_simulation *simulation,
                  char *const *program, unsigned turn, struct sim_launch *launch,
                  char folder[MT_PLACE_SIZE])
@@ -316,7 +316,7 @@ int mt_simulation_check(const struct mt_command *command, const struct mt_simula
     return check(command, simulation, program, 0, &launch, folder);
 }
 
-/* Set for how many ranks this one stands, as the trace says. */
+/* Set how many ranks this one stands for, which the trace records. */
 static int set_stands_for(const struct mt_simulation *simulation, unsigned turn)
 {
     char number[16];

@@ -39,7 +39,7 @@ const struct mt_option mt_metrics_options[] = {
     {0}};
 /* clang-format on */
 
-/* Check the traces: two samples of the same labels would be of one trace. */
+/* Refuse duplicate traces, whose samples would have the same labels. */
 static int check_traces(const struct arguments *arguments)
 {
     char *const *path = arguments->traces.path;
@@ -72,7 +72,7 @@ static int fail_write(const char *path, int rc)
     return mt_fail("%s: cannot write: %s", path, mt_output_error(rc));
 }
 
-/* Write the whole file, or leave it as it is. Return an exit code. */
+/* Replace the file completely, or leave it unchanged. Return an exit code. */
 static int save(const char *path, const struct mt_figures *figures, size_t n)
 {
     struct mt_new_file file;
@@ -100,8 +100,7 @@ static void clear(struct mt_figures *figures, size_t n)
     free(figures);
 }
 
-/* Read the traces one after the other and show them. What is invalid is named, and the rest goes
- * on. */
+/* Read the traces one after the other and print them. Report invalid ones and continue. */
 static int show_whole(const struct arguments *arguments)
 {
     size_t n = 0;
@@ -125,7 +124,7 @@ static int show_whole(const struct arguments *arguments)
     return code;
 }
 
-/* Show the traces that are there, as they are now. */
+/* Print the existing traces as they are now. */
 static int show_now(const struct arguments *arguments, struct mt_followed *traces)
 {
     size_t n = 0;
@@ -146,7 +145,7 @@ static double now_s(void)
     return (double)mt_now_ns() / 1e9;
 }
 
-/* Show the traces again and again until all have ended, and then whole. */
+/* Print the traces repeatedly until all have ended, then a last time in full. */
 static int follow(const struct arguments *arguments)
 {
     const struct mt_question question = {.rules = arguments->rules, .folds_spans = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The families of metrics: one table, each row once. */
+/* The metric families, in one table. */
 #include "figures.h"
 #include "trace-format/safe-text.h"
 
@@ -9,11 +9,10 @@
 /* One line of OpenMetrics text: a name, labels, a value. */
 
 struct mt_own_label {
-    const char *name, *value; /* a value of "" is left out, as if the label were not there */
+    const char *name, *value; /* a label with value "" is omitted */
 };
 
-/* Write a label's value: \, " and the end of a line are escaped; other characters that could act
- * become '?'. */
+/* Write a label's value, escaping \, " and newlines; other control characters become '?'. */
 static void put_value(FILE *out, const char *text)
 {
     while (*text) {
@@ -43,7 +42,7 @@ static const char *put_label(FILE *out, const char *before, const char *name, co
 }
 
 /* Write a sample of a family. suffix: "_total" or "". device NULL: of the whole trace. labels:
- * beside trace, rank and device; a name of NULL ends them; NULL: none. value: a number. */
+ * besides trace, rank and device, terminated by a NULL name; may be NULL. value: a number. */
 static void sample_line(FILE *out, const char *family, const char *suffix,
                         const struct mt_figures *figures, const struct mt_device_figures *device,
                         const struct mt_own_label *labels, const char *value)
@@ -70,7 +69,7 @@ static void sample_count(FILE *out, const char *family, const char *suffix,
     sample_line(out, family, suffix, figures, device, labels, number);
 }
 
-/* Where a family's sample goes. */
+/* The context of a family's sample. */
 struct place {
     FILE *out;
     const char *family, *suffix;
@@ -146,7 +145,7 @@ static void put_phases(const struct place *at)
                 at->device->phase_peak[phase]);
 }
 
-/* Families of one number, each with when it is known. */
+/* Families of a single number, each with a condition for being known. */
 #define NUMBER(name, is_known, number)                                                             \
     static void put_##name(const struct place *at)                                                 \
     {                                                                                              \

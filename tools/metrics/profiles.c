@@ -16,7 +16,7 @@
 #define SHAPE "memtap-########T######Z.pb.gz"
 #define TIME_TEXT "memtap-%Y%m%dT%H%M%SZ.pb.gz"
 
-/* Return whether a file is one of these, by its name. */
+/* Return whether a file is one of these profiles, by its name. */
 static int is_profile(const struct dirent *entry)
 {
     const char *shape = SHAPE, *name = entry->d_name;
@@ -27,7 +27,7 @@ static int is_profile(const struct dirent *entry)
     return !*shape && !*name;
 }
 
-/* Remove the oldest profiles, so that not more remain than are to be kept. */
+/* Remove the oldest profiles beyond the number to keep. */
 static void remove_old(const struct mt_profiles *profiles)
 {
     struct dirent **entries;
@@ -67,7 +67,7 @@ static int write_file(const char *path, const struct mt_replay *const *replays, 
     return rc;
 }
 
-/* Write what is live now in the traces that are there. Return an exit code. */
+/* Write the memory live now in the existing traces. Return an exit code. */
 static int write_now(const struct mt_profiles *profiles, struct mt_followed *traces)
 {
     char name[64], path[PATH_MAX];

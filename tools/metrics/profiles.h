@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof's profiles of running programs, one each while, in a folder of a bounded number of files.
- */
+/* Periodic pprof profiles of running programs, in a folder with a bounded number of files. */
 #ifndef MT_PROFILES_H
 #define MT_PROFILES_H
 
@@ -17,8 +16,8 @@ struct mt_profiles {
     const struct mt_question *question;
 };
 
-/* Write profiles until all traces have ended, and the last one then. Return an exit code, after a
- * message. */
+/* Write profiles until all traces have ended, and a last one then. Return an exit code, after a
+ * message if not 0. */
 int mt_profiles_write(const struct mt_profiles *profiles);
 
 #endif

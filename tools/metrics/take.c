@@ -30,7 +30,7 @@ static void take_run(struct mt_figures *figures, const struct mt_replay *replay,
     figures->length_ns = mt_survey_length_ns(&replay->survey);
 }
 
-/* Take what both ways have in the replay itself. The spans are numbered. */
+/* Collect what both modes have in the replay. The spans are numbered. */
 static void take_device(struct mt_device_figures *device, const struct mt_replay *replay,
                         unsigned slot)
 {
@@ -44,7 +44,7 @@ static void take_device(struct mt_device_figures *device, const struct mt_replay
         device->phase_peak[phase] = mt_spans_most(spans, (enum mt_phase)phase);
 }
 
-/* Return a new device, of zeros; NULL: no memory. */
+/* Return a new, zeroed device; NULL: no memory. */
 static struct mt_device_figures *add_device(struct mt_figures *figures)
 {
     size_t room = figures->n_devices;
@@ -83,7 +83,7 @@ static int take_end(struct mt_figures *figures, const struct mt_analysis *analys
     return 0;
 }
 
-/* Read the peak. A trace that is still written may have more devices by now. */
+/* Read the peak. A trace that is being written may have more devices by now. */
 static int take_peak(struct mt_figures *figures, const struct mt_analysis *analysis)
 {
     for (size_t i = 0; i < analysis->n_devices; i++)

@@ -23,7 +23,7 @@ bool mt_ranks_are_to_find(const struct mt_simulation *simulation)
     return simulation->rank && !strcmp(simulation->rank, MT_ALL_DIFFERENT);
 }
 
-/* --- what was found --------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------- */
 
 static void print_kind(const struct mt_rank_kind *kind)
 {
@@ -93,9 +93,9 @@ static int fail_run(const struct mt_attempt *attempt)
     return code;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the search ------------------------------------------------------------------------------- */
 
-/* Fill the job. The card is a file's, or one of the list. */
+/* Fill in the job. The card is from a file or from the list. */
 static int fill_job(const struct mt_command *command, const struct mt_simulation *simulation,
                     char *const *program, struct mt_job *job)
 {
@@ -121,7 +121,7 @@ static int fill_job(const struct mt_command *command, const struct mt_simulation
     return 0;
 }
 
-/* Run ranks in a folder for what the runs leave. */
+/* Run ranks, with a folder for their files. */
 static int make(struct mt_fit *fit)
 {
     char folder[PATH_MAX];

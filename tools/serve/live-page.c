@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The most bytes of a file in one answer; the page asks again. */
+/* Most bytes of a file in one response; the page requests the rest. */
 #define PIECE_MAX (16u << 20)
 
 struct live {
@@ -24,7 +24,7 @@ struct live {
     void (*ready)(const char *url);
 };
 
-/* A trace's files. The page names them by their index here. */
+/* A trace's files, which the page names by index. */
 static const char *const suffixes[] = {"", MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
 enum { FILES = sizeof suffixes / sizeof *suffixes };
 
@@ -56,7 +56,7 @@ static void take_json(struct mt_answer *answer, json_t *object)
  * file takes the name, as in bounded recordings. */
 static void print_state(const struct live *live, struct mt_answer *answer)
 {
-    /* ask first: the files do not grow after the end */
+    /* check first, since the files do not grow after the end */
     int running = is_running(live);
     json_t *files = json_array();
     for (unsigned i = 0; i < FILES; i++) {
@@ -123,7 +123,7 @@ static void ready(void *data, const char *url)
     live->ready(url);
 }
 
-/* Return whether there is a trace, or the beginning of one. Otherwise tell the user. */
+/* Return whether there is a trace, or the beginning of one; false after a message. */
 static bool is_trace(const char *path)
 {
     struct mt_reader *reader;

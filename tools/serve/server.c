@@ -20,15 +20,15 @@
 #define CONNECTIONS 32u
 #define REQUEST_MAX 8192u
 #define PENDING_MAX (64u << 20)
-#define PATIENCE_S 10 /* for a browser that sends or reads nothing */
+#define PATIENCE_S 10 /* timeout of a browser that sends or reads nothing */
 
 struct connection {
     int fd;       /* -1: none */
-    time_t since; /* it came, or read something */
+    time_t since; /* time of its last activity */
     uint64_t number;
     size_t n;
     char request[REQUEST_MAX];
-    char *bytes; /* the answer; NULL: it has not asked yet */
+    char *bytes; /* the response; NULL: no request yet */
     size_t sent, size;
 };
 
@@ -87,7 +87,7 @@ static void end(struct server *server, struct connection *connection)
     connection->bytes = NULL;
 }
 
-/* Send what the socket takes now; the rest waits until the browser has read. */
+/* Send what the socket accepts now; the rest waits until the browser has read. */
 static void send_more(struct server *server, struct connection *connection)
 {
     while (connection->sent < connection->size) {
@@ -104,8 +104,7 @@ static void send_more(struct server *server, struct connection *connection)
     end(server, connection);
 }
 
-/* Return the connection that has waited longest, of those with an answer to read, or of those
- * without; NULL: there is none. */
+/* Return the connection idle the longest, of those with or without a response; NULL: none. */
 static struct connection *oldest(struct server *server, bool is_answered)
 {
     struct connection *found = NULL;
@@ -119,7 +118,7 @@ static struct connection *oldest(struct server *server, bool is_answered)
     return found;
 }
 
-/* Keep the whole answer beside the connection. Answers that nobody reads make room. */
+/* Store the whole response with the connection, dropping responses that nobody reads. */
 static void reply(struct server *server, struct connection *connection, const char *status,
                   const struct mt_answer *answer)
 {
@@ -155,8 +154,8 @@ static void refuse(struct server *server, struct connection *connection, const c
     reply(server, connection, status, &answer);
 }
 
-/* Return whether the request names this machine and port: a page from elsewhere cannot make a
- * browser do so. */
+/* Return whether the request's Host is this machine and port, which a page from elsewhere cannot
+ * forge. */
 static bool is_for_us(const struct server *server, const char *request)
 {
     char host[64];
@@ -174,7 +173,7 @@ static bool is_for_us(const struct server *server, const char *request)
     return false;
 }
 
-/* Compare all of the word, so that the time does not tell how much of it was right. */
+/* Compare in constant time. */
 static bool has_token(const struct server *server, const char *target)
 {
     size_t n = sizeof server->token - 1;
@@ -231,7 +230,7 @@ static void hear(struct server *server, struct connection *connection)
     end(server, connection);
 }
 
-/* Accept a connection. One that has sent no request, and so no token, gives its place to the next.
+/* Accept a connection. If there are too many, drop one that has sent no request, and so no token.
  */
 static void welcome(struct server *server, int listening)
 {
@@ -277,7 +276,7 @@ static void one_round(struct server *server, int listening, const sigset_t *duri
         welcome(server, listening);
 }
 
-/* Let signals in only while we wait for browsers. */
+/* Unblock signals only while waiting for browsers. */
 static void hold_signals(sigset_t *during)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};

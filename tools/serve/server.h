@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server for one user's own browser: on the loopback address, at a port that the system chooses,
- * with a random word at the begin of every path. It answers only GET, one request a connection, and
- * only if the request names this machine (Host): a page from elsewhere cannot reach it. We do not
- * use a library: libmicrohttpd needs a TLS library, which the wheel would have to carry.
+ * A server for one user's own browser: on the loopback address, at a port chosen by the system,
+ * with a random token at the start of every path. It answers only GET, one request per connection,
+ * and only if Host is this machine, so that a page from elsewhere cannot reach it. It uses no
+ * library, since libmicrohttpd needs a TLS library, which the wheel would have to include.
  */
 #ifndef MT_SERVER_H
 #define MT_SERVER_H
@@ -19,8 +19,8 @@ struct mt_answer {
 struct mt_web_site {
     /* Called when the server listens. Every part of url is needed. */
     void (*ready)(void *data, const char *url);
-    /* Fill in the answer for a path, which begins after the random word and its "/". query: the
-     * text after "?", or "". */
+    /* Fill in the response for a path, which begins after the token and its "/". query: the text
+     * after "?", or "". */
     void (*answer)(void *data, const char *path, const char *query, struct mt_answer *answer);
     void *data;
 };

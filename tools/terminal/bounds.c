@@ -70,7 +70,7 @@ static size_t write_all(const char *bytes, size_t size)
     return done;
 }
 
-/* End the command here, in the middle of printing: the output so far stays. */
+/* Exit in the middle of printing; the output so far remains. */
 static void end_with_message(void)
 {
     char line[200], size[MT_SIZE_TEXT];
@@ -90,7 +90,7 @@ static ssize_t write_counted(void *unused, const char *bytes, size_t size)
     written += done;
     if (done == room && size > room)
         end_with_message();
-    return (ssize_t)done; /* fewer: an error, in errno */
+    return (ssize_t)done; /* fewer bytes: an error, in errno */
 }
 
 static void count_output(void)

@@ -29,12 +29,12 @@ struct mt_typed {
     char **argv; /* the word behind the option is argv[optind] */
 };
 
-/* Note an option in the command's arguments. Return 0; MT_LAST_OPTION, if all that follows are
- * operands; or another number after a message. values.h has the usual ones. */
+/* Store an option in the command's arguments. Return 0, MT_LAST_OPTION if only operands follow, or
+ * another number after a message. See values.h for the usual ones. */
 typedef int mt_option_noter(const struct mt_typed *typed);
 enum { MT_LAST_OPTION = 1 };
 
-/* A row of zeros ends a table of options. Every command also has --help. */
+/* A table of options, terminated by a zeroed row. Every command also has --help. */
 struct mt_option {
     char letter; /* the short form; 0: none */
     const char *name;
@@ -52,19 +52,20 @@ struct mt_command {
     const char *summary;  /* one line */
     const char *description;
     const struct mt_option *options;
-    int takes_command; /* the words after the first operand belong to a program that is started */
+    int takes_command; /* words after the first operand belong to the program to start */
     /* argv[0] is the command's name. Return the exit code. */
     int (*run)(const struct mt_command *command, int argc, char **argv);
-    /* Its verbs, whose names begin with its name; a row of zeros ends them. run is NULL. */
+    /* The command's verbs, whose names begin with its name, terminated by a zeroed row; run is then
+     * NULL. */
     const struct mt_command *verbs;
 };
 
-/* Read a command line's options into the command's arguments. Return the first operand's index, or
+/* Parse a command line's options into the command's arguments. Return the first operand's index, or
  * -1 after a message. */
 int mt_options_read(const struct mt_command *command, int argc, char **argv, void *arguments);
 
-/* Read a command line of one operand and perhaps -o FILE (*output; NULL: none). Return the operand,
- * or NULL after a message. what: the operand, in a word. */
+/* Parse a command line of one operand and optionally -o FILE (*output; NULL: none). Return the
+ * operand, or NULL after a message. what: a word for the operand. */
 const char *mt_read_operand(const struct mt_command *command, int argc, char **argv,
                             const char *what, const char **output);
 
@@ -75,17 +76,18 @@ void mt_option_help(const struct mt_option *option, char out[MT_HELP_TEXT]);
 /* Print --help's page. */
 void mt_print_help(const struct mt_command *command);
 
-/* Print to stderr: "memtap: MESSAGE", or about the command line "memtap NAME: MESSAGE (see memtap
- * NAME --help)". mt_fail and mt_fail_usage return MT_EXIT_BAD. */
+/* Print a message to stderr: "memtap: MESSAGE", or for a wrong command line "memtap NAME: MESSAGE
+ * (see memtap NAME --help)". mt_fail and mt_fail_usage return MT_EXIT_BAD. */
 __attribute__((format(printf, 1, 2))) void mt_say(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int mt_fail(const char *format, ...);
 __attribute__((format(printf, 2, 3))) int mt_fail_usage(const struct mt_command *command,
                                                         const char *format, ...);
 
-/* Print a path or other foreign text so that it cannot act (analyzer/support/text.h). */
+/* Print a path or other untrusted text safely (analyzer/support/text.h). */
 void mt_print_text(const char *text);
 
-/* Print "memtap: FILE: WHAT" for an invalid trace, after all output so far. Return MT_EXIT_BAD. */
+/* Print "memtap: FILE: WHAT" for an invalid trace, after flushing the output. Return MT_EXIT_BAD.
+ */
 int mt_fail_trace(const char *path, const struct mt_trace_error *error);
 
 /* Print that memory ran out, and what allows more. Return MT_EXIT_BAD. */
@@ -94,12 +96,11 @@ int mt_fail_memory(void);
 /* Print that a trace needs more work than is allowed (mt_work_is_too_much). Return MT_EXIT_BAD. */
 int mt_fail_work(const char *path);
 
-/* Print "memtap: FILE:LINE:COLUMN: WHAT" for a file that cannot be read. line: 0: it is of the
- * whole file. Return MT_EXIT_BAD. */
+/* Print "memtap: FILE:LINE:COLUMN: WHAT" for an invalid file. line 0: about the whole file. Return
+ * MT_EXIT_BAD. */
 int mt_fail_at(const char *path, int rc, unsigned line, unsigned column, const char *text);
 
-/* Flush stdout. Return `code`, or MT_EXIT_BAD after a message if the output could not be
- * written. */
+/* Flush stdout. Return `code`, or MT_EXIT_BAD after a message if writing failed. */
 int mt_finish_output(int code);
 
 extern const struct mt_option mt_no_options[];
@@ -116,21 +117,21 @@ void mt_terminal_colour(enum mt_colour_when when);
      "auto always never",                                                                          \
      mt_note_colour}
 
-/* Return what stdout can show: UTF-8 by the locale; colour by --color, else on a terminal unless
+/* Return the style of stdout: UTF-8 by the locale; colours by --color, else on a terminal unless
  * NO_COLOR is set. */
 struct mt_style mt_terminal_style(void);
 
-/* Bounds on a command's memory and output, whatever the trace is. */
+/* Bounds on a command's memory and output, regardless of the trace. */
 
-/* Remove memtap's own options before the command, --most-memory, --most-output and --most-events,
- * from argv, which begins with the program's name. Where one is missing, the environment says it.
- * Return how many words they were; -1 after a message. */
+/* Remove memtap's own options before the command (--most-memory, --most-output, --most-events) from
+ * argv, which begins with the program's name. The environment has the defaults. Return how many
+ * words they were; -1 after a message. */
 int mt_bounds_read(int argc, char **argv);
 
-/* Put the bounds into the environment, for a program that reads traces in this command's place. */
+/* Pass the bounds in the environment to a program that reads traces in this command's place. */
 void mt_bounds_pass_on(void);
 
-/* Apply the bounds from now on: no program of the user's starts any more. */
+/* Apply the bounds from now on. No user program may be started afterwards. */
 void mt_bounds_begin(void);
 
 #endif

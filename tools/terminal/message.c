@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages to the user, and the end of the output. */
+/* Messages, and the end of the output. */
 #include "command.h"
 #include "trace-format/encoder.h"
 #include "trace-format/safe-text.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Flush the output first: it precedes the message if both go to one place. */
+/* Flush the output first, so that it precedes the message. */
 static void say(const char *name, const char *end, const char *format, va_list args)
 {
     char text[4096];
@@ -50,7 +50,7 @@ int mt_fail_usage(const struct mt_command *command, const char *format, ...)
     return MT_EXIT_BAD;
 }
 
-/* Return what to do about the reader's fault. */
+/* Return advice about the reader's fault. */
 static const char *advice(const char *path, const struct mt_trace_error *error)
 {
     switch (error->fault) {
@@ -111,7 +111,7 @@ int mt_finish_output(int code)
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout))
         return code;
-    if (!errno) { /* an earlier write failed: another one says why */
+    if (!errno) { /* an earlier write failed; write again to get errno */
         clearerr(stdout);
         putchar('\n');
         fflush(stdout);

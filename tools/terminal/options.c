@@ -26,7 +26,7 @@ static void translate(const struct mt_command *command, struct option *longs, ch
     *shorts++ = ':';
     for (const struct mt_option *option = command->options; option->name; option++) {
         if (option - command->options == MOST_OPTIONS)
-            abort(); /* the first use of a command with more shows it */
+            abort(); /* fails at the first use of a command with more options */
         *longs++ = (struct option){option->name, option->value ? required_argument : no_argument,
                                    NULL, FIRST_ROW + (int)(option - command->options)};
         if (!option->letter)
@@ -88,7 +88,7 @@ int mt_options_read(const struct mt_command *command, int argc, char **argv, voi
     char shorts[2 * MOST_OPTIONS + 4];
     int found, rc = 0;
     translate(command, longs, shorts);
-    optind = 0; /* begin anew: a command may have several parts */
+    optind = 0; /* restart getopt: a command may have several parts */
     opterr = 0;
     while (!rc && (found = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         if (found == HELP || found == 'h') {
@@ -135,7 +135,7 @@ void mt_option_help(const struct mt_option *option, char out[MT_HELP_TEXT])
         memcpy(out + MT_HELP_TEXT - 4, "...", 4);
 }
 
-/* Return how much of the text stands on one line. */
+/* Return how much of the text fits on one line. */
 static int line_length(const char *text)
 {
     int n = (int)strcspn(text, "\n"), most = n;

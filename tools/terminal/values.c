@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDLESS 1000000000u /* a bound that nobody needs to know */
+#define ENDLESS 1000000000u /* a bound that messages do not mention */
 
 int mt_fail_unknown(const struct mt_command *command, const char *what, const char *typed,
                     size_t length, const char *choices)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The values of options, read alike in every command. Each function returns 0, or MT_EXIT_BAD after
- * a message that names the option (without its "--") and the value.
+ * Parsers for option values, shared by all commands. Each function returns 0, or MT_EXIT_BAD after
+ * a message with the option (passed without "--") and the value.
  */
 #ifndef MT_VALUES_H
 #define MT_VALUES_H
@@ -33,41 +33,41 @@ int mt_note_number(const struct mt_typed *typed);
 int mt_note_small_number(const struct mt_typed *typed);
 int mt_note_size(const struct mt_typed *typed);
 
-/* Append the value of an option that may be repeated to its texts, of which there may be `most`.
- * what: how the message calls them, "settings". */
+/* Append the value of a repeatable option to its texts, at most `most`. what: a word for the
+ * message, "settings". */
 int mt_append_text(const struct mt_typed *typed, const char **texts, size_t *n, size_t most,
                    const char *what);
 
-/* Rows that several commands have. They take the name of the arguments' struct and a member. */
+/* Rows shared by several commands. Parameters: the arguments' struct tag and a member. */
 #define MT_FORMAT_OPTION(type, member, help, choices)                                              \
     {'f', "format", "FORMAT", help, choices, mt_note_format, offsetof(struct type, member)}
 
-/* Read one of some choices (with blanks between); *at is its number among them. what: what such a
- * word is, "format". */
+/* Parse one of several choices, separated by spaces; *at is its index. what: a word for the
+ * message, "format". */
 int mt_read_choice(const struct mt_command *command, const char *what, const char *value,
                    const char *choices, size_t *at);
 
-/* Fail with what every command says of an unknown word (settings/nearest.h). */
+/* Fail with the common message about an unknown word (settings/nearest.h). */
 int mt_fail_unknown(const struct mt_command *command, const char *what, const char *typed,
                     size_t length, const char *choices);
 
-/* Read a whole number between two bounds. A message does not name a very large one. */
+/* Parse an integer between two bounds. Messages do not mention a very large bound. */
 int mt_read_number(const struct mt_command *command, const char *option, const char *value,
                    uint64_t least, uint64_t most, uint64_t *number);
 
-/* Read a size (settings/size.h) in bytes. */
+/* Parse a size (settings/size.h) in bytes. */
 int mt_read_size(const struct mt_command *command, const char *option, const char *value,
                  uint64_t *bytes);
 
-/* Read a time (settings/size.h) between two bounds, in seconds. */
+/* Parse a time (settings/size.h) between two bounds, in seconds. */
 int mt_read_time(const struct mt_command *command, const char *option, const char *value,
                  double least, double most, double *seconds);
 
-/* The row of each command that writes a file of its user's choice. */
+/* The row of commands that write a file chosen by the user. */
 #define MT_FORCE_OPTION                                                                            \
     {0, "force", NULL, "replace the output file even if it is a trace", NULL, mt_note_force}
 
-/* --redact, of commands that write something to send around. */
+/* --redact, of commands whose output is shared. */
 int mt_note_redact(const struct mt_typed *typed);
 
 #define MT_REDACT_OPTION                                                                           \

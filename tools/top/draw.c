@@ -11,7 +11,7 @@
 #define BEFORE_BAR 24u
 #define AFTER_BAR 32u
 #define MOST_BAR 100u
-#define TALL 30u /* from this many rows, leave blank lines */
+#define TALL 30u /* with this many rows or more, leave blank lines */
 #define TABLE_LEAST 4u
 
 struct drawing {
@@ -255,7 +255,7 @@ static void draw_run(struct drawing *to)
     mt_pen_end_line(&to->pen);
 }
 
-/* Return a column's cell, filled up to this many eighths of a row. */
+/* Return a column's cell, filled to this many eighths of a row. */
 static const char *cell(const struct drawing *to, uint64_t eighths)
 {
     static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws the pictures of memtap top: as many lines as the screen has, or all lines without a
- * screen. */
+/* Draw memtap top's display: as many lines as the screen has, or all lines without a screen. */
 #ifndef MT_DRAW_H
 #define MT_DRAW_H
 
@@ -25,7 +24,7 @@ void mt_top_draw(const struct mt_top_view *view, FILE *out);
 #define MT_TOP_STATE (MT_ENDED_TEXT + 32)
 const char *mt_top_state(char out[MT_TOP_STATE], const struct mt_top *trace);
 
-/* Writes lines that are never wider than a screen. Colours take no room. */
+/* A writer of lines that never exceed the screen's width. Colours use no columns. */
 
 struct mt_pen {
     FILE *out;
@@ -34,10 +33,10 @@ struct mt_pen {
     unsigned column, row;   /* position of the next character */
 };
 
-/* Write our own text, cut at the screen's edge. */
+/* Write our own text, cut at the edge of the screen. */
 __attribute__((format(printf, 2, 3))) void mt_pen_put(struct mt_pen *pen, const char *format, ...);
 
-/* Write foreign text in at most this many columns. */
+/* Write untrusted text in at most this many columns. */
 void mt_pen_put_safe(struct mt_pen *pen, const char *text, unsigned columns, enum mt_cut cut);
 
 /* Move forward to a column, unless already there or beyond. */
@@ -46,7 +45,7 @@ void mt_pen_go_to(struct mt_pen *pen, unsigned column);
 void mt_pen_colour(struct mt_pen *pen, unsigned colour); /* as mt_colour */
 void mt_pen_bold(struct mt_pen *pen);                    /* until mt_pen_colour(pen, 0) */
 
-/* Draw a bar for `part` of `whole`, which takes this many columns. */
+/* Draw a bar for `part` of `whole`, which fills this many columns. */
 void mt_pen_bar(struct mt_pen *pen, uint64_t part, uint64_t whole, unsigned columns);
 
 /* End the line. Return whether there is room for another. */

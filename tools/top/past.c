@@ -13,7 +13,7 @@ static uint64_t step_of(uint64_t time_ns)
     return time_ns / MT_PAST_STEP_NS;
 }
 
-/* Reach a step: those without an event repeat the previous value. */
+/* Advance to a step. Steps without an event repeat the previous value. */
 static void reach(struct mt_past *past, unsigned slot, uint64_t step)
 {
     uint64_t *most = past->most[slot], last = past->last[slot];

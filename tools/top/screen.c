@@ -77,7 +77,7 @@ static void set_handler(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
-/* Give the terminal back, then stop. On SIGCONT, continue here. */
+/* Restore the terminal, then stop. Continue here on SIGCONT. */
 static void on_stop(int number)
 {
     int error = errno;
@@ -114,7 +114,7 @@ void mt_screen_open(void)
     has_keys = !tcgetattr(STDIN_FILENO, &before);
     ours = before;
     ours.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-    ours.c_cc[VMIN] = 1; /* 0 would end a shell that inherits it after we are killed */
+    ours.c_cc[VMIN] = 1; /* not 0, which would end a shell that inherits it after we are killed */
     ours.c_cc[VTIME] = 0;
     is_open = true;
     atexit(mt_screen_close);
@@ -170,7 +170,7 @@ static int next_byte(int milliseconds)
     return n == 1 ? byte : n == 0 ? -2 : -1;
 }
 
-/* Read the rest of an escape sequence: "[A" and so on. An unknown sequence is no key. */
+/* Read the rest of an escape sequence, such as "[A". Ignore unknown sequences. */
 static int read_sequence(void)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terminal as a screen: shows whole frames, reads keys. When the process ends or stops, except
- * by SIGKILL, the terminal is as it was before. There is one terminal, so the state is global.
+ * The terminal as a screen: show frames, read keys. When the process ends or stops, except by
+ * SIGKILL, the terminal is restored. There is one terminal, so the state is global.
  */
 #ifndef MT_SCREEN_H
 #define MT_SCREEN_H
@@ -26,16 +26,16 @@ enum mt_screen_keys {
 /* Return whether stdout is a terminal with a movable cursor. */
 bool mt_screen_is_there(void);
 
-/* Take the terminal, and give it back. Unless stdin is a terminal there are no keys. */
+/* Set up the terminal, and restore it. There are no keys unless stdin is a terminal. */
 void mt_screen_open(void);
 void mt_screen_close(void);
 
 void mt_screen_size(unsigned *columns, unsigned *rows);
 
-/* Show a frame: lines separated by '\n', not wider or more than the screen has. */
+/* Show a frame: lines separated by '\n' that fit the screen. */
 void mt_screen_show(const char *frame, size_t size);
 
-/* Wait this long for a key. MT_KEY_NONE: none came. */
+/* Wait this long for a key; MT_KEY_NONE: none. */
 int mt_screen_key(int milliseconds);
 
 #endif

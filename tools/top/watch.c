@@ -102,8 +102,8 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
     return best;
 }
 
-/* Load the definitions. The rules need facts about all frames: find them again when new stacks are
- * defined. */
+/* Load the definitions. The rules need facts about all frames, so find them again when new stacks
+ * are defined. */
 static int load_definitions(struct mt_top *watch, const struct mt_replay *replay)
 {
     uint32_t n = mt_definitions_stack_limit(replay->definitions);
@@ -128,7 +128,7 @@ static double time_iterations(const struct mt_spans *spans)
     return n > 1 ? (double)(last_ns - first_ns) / 1e9 / (n - 1) : 0;
 }
 
-/* Return how long a live process has written nothing, by this machine's clock. */
+/* Return how long a live process has not written anything, by this machine's clock. */
 static uint64_t silence(const struct mt_top *watch, const struct mt_replay *replay)
 {
     struct timespec now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace that memtap top follows, and its picture. A missing trace is waited for.
+ * A trace that memtap top follows, and its picture. Waits for a missing trace.
  */
 #ifndef MT_TOP_H
 #define MT_TOP_H
@@ -23,15 +23,15 @@ struct mt_past {
     uint64_t last_step; /* of the allocations */
 };
 
-/* Follow a replay (struct mt_watcher). A past of zeros is empty. Return 0 or -ENOMEM. */
+/* Follow a replay (struct mt_watcher). A zeroed past is empty. Return 0 or -ENOMEM. */
 int mt_past_saw(void *past, const struct mt_replay *replay, const struct mt_event *event);
 void mt_past_clear(struct mt_past *past);
 
-/* Fill in n columns, the newest last: the most bytes in each. Return how many ns a column covers.
- * 60 columns cover at most a minute, less at a run's begin. 0: unknown. */
+/* Fill in n columns, the newest last, with the peak of bytes in each. Return the ns that a column
+ * covers; 0: unknown. 60 columns cover at most a minute, less at the start of a run. */
 uint64_t mt_past_columns(const struct mt_past *past, unsigned slot, unsigned n, uint64_t *columns);
 
-/* Return the allocations a second over the trace's last seconds. */
+/* Return the allocations per second over the trace's last seconds. */
 double mt_past_rate(const struct mt_past *past);
 
 /* A call site, with its change since the mark. */
@@ -49,9 +49,9 @@ struct mt_top_picture {
     size_t n_rows;
     uint64_t card, card_free, others; /* bytes of the whole device; card 0: not sampled */
     uint32_t iterations;
-    uint64_t growth;      /* bytes that each iteration leaves; 0: none, or unknown */
+    uint64_t growth;      /* growth per iteration in bytes; 0: none, or unknown */
     double iteration_s;   /* mean of the last iterations; 0: unknown */
-    double allocations_s; /* a second */
+    double allocations_s; /* per second */
     enum mt_phase phase;
     uint64_t time_ns;   /* of the last event */
     uint64_t silent_ns; /* since then, if long */
@@ -68,16 +68,16 @@ struct mt_top {
     struct mt_top_picture picture;
     int device; /* index of the chosen device among the used ones; -1: the fullest */
     enum mt_top_order order;
-    struct mt_sites mark; /* the change is counted from here */
+    struct mt_sites mark; /* reference for changes */
     bool has_mark;
     bool has_news;            /* something was read since the last picture */
     bool is_over, has_failed; /* complete; invalid or unreadable, see fault */
     struct mt_trace_error fault;
-    uint32_t n_stacks; /* stacks defined when the frames were last looked through */
+    uint32_t n_stacks; /* stacks defined when the frames were last scanned */
     unsigned restarts;
 };
 
-/* Begin to watch a trace, which may not exist yet. */
+/* Start watching a trace, which may not exist yet. */
 void mt_top_begin(struct mt_top *watch, const char *path);
 void mt_top_end(struct mt_top *watch);
 
@@ -85,10 +85,10 @@ void mt_top_end(struct mt_top *watch);
  * watch->fault. */
 int mt_top_read(struct mt_top *watch);
 
-/* Take the picture. Return 0 or -ENOMEM. */
+/* Compute the picture. Return 0 or -ENOMEM. */
 int mt_top_look(struct mt_top *watch);
 
-/* Count the change from the last picture on. */
+/* Count changes from the last picture. */
 void mt_top_mark(struct mt_top *watch);
 
 /* Return the process's number, rank or command, valid while the trace is followed; "": unknown. */
