@@ -92,7 +92,7 @@ static __attribute__((cold)) void forget_birth(struct mt_thread_state *thread)
     thread->birth = NULL;
 }
 
-struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event)
+struct mt_thread_state *mt_tracker_update(struct mt_tracker *tracker, const struct mt_event *event)
 {
     struct mt_thread_state *thread = thread_state(tracker, event->thread);
     if (!thread)

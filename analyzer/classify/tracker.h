@@ -98,7 +98,7 @@ void mt_tracker_clear(struct mt_tracker *tracker);
 
 /* Update the event's thread, which changed its stack or its nodes. Return its state; NULL: no
  * memory. */
-struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event);
+struct mt_thread_state *mt_tracker_update(struct mt_tracker *tracker, const struct mt_event *event);
 
 /* Follow an event of any kind, before anything else uses it. Return its thread's state, valid until
  * the next event; NULL: no memory. */
@@ -108,7 +108,7 @@ static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *track
     struct mt_thread_state *thread =
         event->thread < tracker->n_threads ? &tracker->threads[event->thread] : NULL;
     if (!thread || mt_phases_is_new(&thread->at, event))
-        thread = mt_tracker_look(tracker, event);
+        thread = mt_tracker_update(tracker, event);
     if (thread)
         mt_phases_follow(&tracker->phases, &thread->at, event);
     return thread;

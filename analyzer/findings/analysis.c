@@ -2,7 +2,7 @@
 #include "analysis.h"
 #include "analyzer/support/search.h"
 #include "analyzer/support/text.h"
-#include "look.h"
+#include "inspect.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -193,7 +193,7 @@ static int analyze_devices(struct mt_analysis *analysis)
         return -ENOMEM;
     const struct mt_question *question = &analysis->replay.question;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-        if (!mt_look_is_used(&analysis->replay, slot))
+        if (!mt_inspect_is_used(&analysis->replay, slot))
             continue;
         if (question->one_device && slot != mt_device_slot(question->device))
             continue;

@@ -255,12 +255,12 @@ static json_t *oddities(const struct mt_oddities *oddities)
 /* The most lines that JSON names; the totals have all. */
 enum { LINES_NAMED = 100 };
 
-static json_t *uncomputed(const struct mt_replay *replay)
+static json_t *unsimulated(const struct mt_replay *replay)
 {
-    const struct mt_uncomputed *unknown = &replay->uncomputed;
+    const struct mt_unsimulated *unknown = &replay->unsimulated;
     json_t *lines = json_array();
     for (size_t i = 0; i < unknown->n && i < LINES_NAMED; i++) {
-        const struct mt_uncomputed_line *line = &unknown->line[i];
+        const struct mt_unsimulated_line *line = &unknown->line[i];
         json_array_append_new(lines, json_pack("{s:o, s:o, s:o, s:o}", "line",
                                                mt_json_frame(replay->definitions, line->stack),
                                                "sizes", mt_json_number(line->sizes), "integers",
@@ -291,7 +291,7 @@ json_t *mt_report_object(const struct mt_analysis *analysis)
     struct mt_ended ended = mt_analysis_ended(analysis);
     json_object_set_new(object, "ended", mt_json_ended(&ended));
     json_object_set_new(object, "host", mt_json_host(analysis));
-    json_object_set_new(object, "not_computed", uncomputed(&analysis->replay));
+    json_object_set_new(object, "not_computed", unsimulated(&analysis->replay));
     json_object_set_new(
         object, "marks",
         mt_json_marks(analysis->replay.definitions, &analysis->replay.tracker.ranges));

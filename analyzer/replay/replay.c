@@ -264,7 +264,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_HOLDERS:
         return mt_holders_end(&replay->holders, event, replay->taken.is_over);
     case MT_UNKNOWN_VALUE:
-        return mt_uncomputed_add(&replay->uncomputed, replay->definitions, event);
+        return mt_unsimulated_add(&replay->unsimulated, replay->definitions, event);
     }
     return mt_tracker_learn(&replay->tracker, replay->present.thread, event);
 }
@@ -412,7 +412,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_address_map_clear(&replay->reserved.waiting);
     mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);
-    mt_uncomputed_clear(&replay->uncomputed);
+    mt_unsimulated_clear(&replay->unsimulated);
     mt_rule_memo_clear(&replay->memo);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);

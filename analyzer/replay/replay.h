@@ -21,7 +21,7 @@
 #include "filter.h"
 #include "places.h"
 #include "timeline.h"
-#include "uncomputed.h"
+#include "unsimulated.h"
 
 /* Sees each event after the replay has handled it. Returns 0 or -ENOMEM. */
 struct mt_replay;
@@ -213,7 +213,7 @@ struct mt_replay {
     struct mt_samples samples;
     struct mt_holders holders;
     struct mt_oddities oddities;
-    struct mt_uncomputed uncomputed;
+    struct mt_unsimulated unsimulated;
     uint64_t unseen[MT_DEVICES]; /* bytes allocated before the recording began */
     struct mt_watched watched;
     struct mt_rule_memo memo; /* the context's */

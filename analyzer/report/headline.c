@@ -194,14 +194,14 @@ static void say_free(const struct mt_analysis *analysis, const struct mt_device 
 static void say_doubts(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_replay *replay = &analysis->replay;
-    char text[MT_UNCOMPUTED_TEXT], count[MT_SIZE_TEXT];
+    char text[MT_UNSIMULATED_TEXT], count[MT_SIZE_TEXT];
     uint64_t lost = mt_survey_lost(&replay->survey);
     if (lost)
         fprintf(out, "%s event%s lost; the peak may be higher, and other numbers may be wrong.\n",
                 mt_count_text(count, lost), lost == 1 ? " was" : "s were");
-    if (*mt_uncomputed_text(text, &replay->uncomputed, replay->definitions))
+    if (*mt_unsimulated_text(text, &replay->unsimulated, replay->definitions))
         fprintf(out, "%s.\n", text);
-    if (*mt_uncomputed_numbers_text(text, &replay->uncomputed, replay->definitions))
+    if (*mt_unsimulated_numbers_text(text, &replay->unsimulated, replay->definitions))
         fprintf(out, "%s.\n", text);
 }
 
@@ -209,11 +209,11 @@ static void say_doubts(const struct mt_analysis *analysis, FILE *out)
 static void say_workspaces(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_replay *replay = &analysis->replay;
-    const char *text = mt_uncomputed_workspaces_text(&replay->uncomputed);
+    const char *text = mt_unsimulated_workspaces_text(&replay->unsimulated);
     char cudnn[MT_CUDNN_TEXT];
     if (*text)
         fprintf(out, "%s.\n", text);
-    if (*mt_cudnn_text(cudnn, &replay->uncomputed, replay->definitions))
+    if (*mt_cudnn_text(cudnn, &replay->unsimulated, replay->definitions))
         fprintf(out, "Simulated with %s.\n", cudnn);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pprof's profile.proto, gzipped: what is live at a moment, by stack, with labels. */
+#include "analyzer/findings/inspect.h"
 #include "analyzer/findings/job.h"
-#include "analyzer/findings/look.h"
 #include "analyzer/support/by-id.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/views/texts.h"
@@ -294,9 +294,9 @@ int mt_export_pprof_now(const struct mt_replay *const *replays, size_t n, uint64
         begin_trace(&to, replays[i]->definitions);
         for (unsigned slot = 0; slot < MT_DEVICES && !to.rc; slot++) {
             struct now now = {&to, (int)slot - 1};
-            if (mt_look_is_used(replays[i], slot) &&
+            if (mt_inspect_is_used(replays[i], slot) &&
                 (!replays[i]->question.one_device || replays[i]->question.device == now.device))
-                to.rc = mt_look_judge(replays[i], slot, show_now, &now);
+                to.rc = mt_inspect_blocks(replays[i], slot, show_now, &now);
         }
     }
     return end(&to, sink, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/search.h"
-#include "taker.h"
+#include "digest-maker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ void mt_digest_places_merge(struct mt_digest_device *to)
                             mt_digest_place_order, join);
 }
 
-int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
-                   const struct mt_places *places)
+int mt_maker_places(const struct mt_digest_maker *taker, struct mt_digest_device *to,
+                    const struct mt_places *places)
 {
     to->place = calloc(places->n + 1, sizeof *to->place);
     for (size_t i = 0; to->place && i < places->n; i++) {
@@ -36,8 +36,8 @@ int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
         struct mt_digest_place *place = &to->place[to->n_places++];
         *place =
             (struct mt_digest_place){.allocations = from->allocations, .most_bytes = from->most};
-        place->operator_name = mt_taker_operator(taker, from->node_name);
-        if (mt_taker_line(taker, from->stack, &place->function, &place->file, &place->line) ||
+        place->operator_name = mt_maker_operator(taker, from->node_name);
+        if (mt_maker_line(taker, from->stack, &place->function, &place->file, &place->line) ||
             !place->operator_name)
             return -ENOMEM;
     }

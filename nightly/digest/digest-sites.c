@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/search.h"
-#include "taker.h"
+#include "digest-maker.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { CATEGORY, STACK, MODULE, OPERATOR, KEYS };
 static const enum mt_property keys[KEYS] = {MT_BY_CATEGORY, MT_BY_BLAMED, MT_BY_MODULE,
                                             MT_BY_OPERATOR};
 
-static int name_site(const struct mt_taker *taker, const struct mt_sum *entry,
+static int name_site(const struct mt_digest_maker *taker, const struct mt_sum *entry,
                      struct mt_digest_site *site)
 {
     *site = (struct mt_digest_site){.category = (enum mt_category)entry->key[CATEGORY],
@@ -21,10 +21,10 @@ static int name_site(const struct mt_taker *taker, const struct mt_sum *entry,
                                     .certainty = (enum mt_certainty)entry->certainty,
                                     .bytes = entry->bytes,
                                     .blocks = entry->blocks};
-    int rc = mt_taker_line(taker, entry->stack, &site->function, &site->file, &site->line);
-    site->operator_name = mt_taker_operator(taker, entry->key[OPERATOR]);
+    int rc = mt_maker_line(taker, entry->stack, &site->function, &site->file, &site->line);
+    site->operator_name = mt_maker_operator(taker, entry->key[OPERATOR]);
     site->module = strdup(mt_stack_module(taker->definitions, entry->key[MODULE]));
-    site->stack = mt_taker_stack(taker, "", entry->key[STACK], 1);
+    site->stack = mt_maker_stack(taker, "", entry->key[STACK], 1);
     return rc || !site->operator_name || !site->module || !site->stack ? -ENOMEM : 0;
 }
 
@@ -77,8 +77,8 @@ static void merge_shares(struct mt_digest_shares *shares)
         mt_merge(shares->share, shares->n, sizeof *shares->share, by_share, by_share, join_shares);
 }
 
-int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
-                  const struct mt_device *device)
+int mt_maker_sites(const struct mt_digest_maker *taker, struct mt_digest_device *to,
+                   const struct mt_device *device)
 {
     const struct mt_naming naming = {.definitions = taker->definitions};
     struct mt_sums sums;
@@ -91,7 +91,7 @@ int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
         snprintf(first, sizeof first, "%s;", mt_categories[sum->key[CATEGORY]].name);
         rc = name_site(taker, sum, &to->site[to->n_sites++]);
         if (!rc)
-            rc = add_share(&to->stacks, sums.n, mt_taker_stack(taker, first, sum->key[STACK], 0),
+            rc = add_share(&to->stacks, sums.n, mt_maker_stack(taker, first, sum->key[STACK], 0),
                            sum->bytes, sum->blocks);
     }
     mt_sums_clear(&sums);
@@ -144,8 +144,8 @@ static uint64_t most_in_evaluations(const struct mt_device *device)
 }
 
 /* Libraries use their own domains. */
-int mt_take_ranges(const struct mt_taker *taker, struct mt_digest_device *to,
-                   const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot)
+int mt_maker_ranges(const struct mt_digest_maker *taker, struct mt_digest_device *to,
+                    const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot)
 {
     int rc = 0;
     uint64_t most = most_in_evaluations(device);

@@ -46,7 +46,7 @@ void mt_digest_clear(struct mt_digest *digest)
 {
     char *texts[] = {digest->path,        digest->program, digest->command,   digest->host,
                      digest->device_name, digest->torch,   digest->cuda,      digest->python,
-                     digest->memtap,      digest->fault,   digest->allocator, digest->uncomputed,
+                     digest->memtap,      digest->fault,   digest->allocator, digest->unsimulated,
                      digest->title};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);

@@ -86,10 +86,10 @@ struct mt_digest {
     uint64_t events, lost;
     uint64_t cut_stacks; /* stacks of sites with middle frames left out: "(N frames)" */
     struct mt_ended ended;
-    int complete;     /* the recording was closed */
-    bool is_sound;    /* the trace was valid to its end; else see fault */
-    char *fault;      /* "": none */
-    char *uncomputed; /* sizes that depend on values that are not simulated; "": none */
+    int complete;      /* the recording was closed */
+    bool is_sound;     /* the trace was valid to its end; else see fault */
+    char *fault;       /* "": none */
+    char *unsimulated; /* sizes that depend on values that are not simulated; "": none */
     struct mt_digest_device *devices; /* by index */
     size_t n_devices;
     struct mt_digest *in_phase[MT_PHASE_COUNT]; /* owns the devices of devices[].in_phase */
@@ -97,7 +97,7 @@ struct mt_digest {
 
 /* Make the digest of an analysis at the peak, without places unless its question has whole_run.
  * Return 0 or -ENOMEM. Call mt_digest_clear in any case; a zeroed digest is empty. */
-int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis);
+int mt_digest_from(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis);
 void mt_digest_clear(struct mt_digest *digest);
 
 /* Read a trace and make its digest. Return 0, even if only its beginning is valid (is_sound), or a
@@ -106,8 +106,8 @@ int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_u
                    struct mt_trace_error *error);
 
 /* Make a digest with the caller's question. */
-int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
-                  struct mt_trace_error *error);
+int mt_digest_query(struct mt_digest *digest, const char *path, const struct mt_question *question,
+                    struct mt_trace_error *error);
 
 /* Attach the digest of the same trace at the main device's highest moment in a phase, and take
  * ownership of it. */

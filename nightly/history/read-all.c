@@ -22,7 +22,7 @@ static void *read_some(void *data)
     for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->n;) {
         struct mt_reading *reading = &work->readings[i];
         reading->rc =
-            mt_digest_ask(reading->digest, reading->path, reading->question, &reading->error);
+            mt_digest_query(reading->digest, reading->path, reading->question, &reading->error);
     }
     return NULL;
 }

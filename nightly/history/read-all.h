@@ -11,7 +11,7 @@ struct mt_reading {
     const char *path;
     const struct mt_question *question;
     struct mt_digest *digest;
-    int rc; /* as of mt_digest_ask */
+    int rc; /* as of mt_digest_query */
     struct mt_trace_error error;
 };
 

@@ -27,7 +27,7 @@ EXPORT("difference_add") int mt_web_difference_add(const char *path)
     const struct mt_question question = {0};
     if (MT_GROW(comparison.runs, comparison.capacity, comparison.n))
         return -ENOMEM;
-    return mt_digest_ask(&comparison.runs[comparison.n++], path, &question, &comparison.fault);
+    return mt_digest_query(&comparison.runs[comparison.n++], path, &question, &comparison.fault);
 }
 
 EXPORT("difference_fault") const char *mt_web_difference_fault(void)

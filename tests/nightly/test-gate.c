@@ -102,7 +102,7 @@ static void make_night(struct night *night, const struct job *job, unsigned numb
             .python = empty,
             .memtap = empty,
             .fault = empty,
-            .uncomputed = empty,
+            .unsimulated = empty,
             .pid = launcher + 1 + (long)i * (1 + number % 3),
             .parent_pid =
                 role->parent < 0 ? launcher : launcher + 1 + role->parent * (1 + (long)number % 3),

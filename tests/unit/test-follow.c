@@ -2,7 +2,7 @@
 /* A trace is followed while it is written: nothing is given twice, nothing is missed, and at the
  * end it is what a reader gives of the finished trace. */
 #include "analyzer/findings/analysis.h"
-#include "analyzer/findings/look.h"
+#include "analyzer/findings/inspect.h"
 #include "analyzer/replay/follow.h"
 #include "scenarios.h"
 #include "tail-builder.h"
@@ -510,27 +510,27 @@ static void (*const scenarios[])(struct mt_builder *) = {train,
                                                          mt_scenario_balance,
                                                          mt_scenario_idle};
 
-typedef int look_taker(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
+typedef int inspector(struct mt_inspection *live, const struct mt_replay *replay, unsigned slot);
 
 /* Several times, as it leaves the replay as it is. */
-static void compare_looks(const struct mt_analysis *end, const struct mt_replay *replay,
-                          look_taker *look_at)
+static void compare_inspections(const struct mt_analysis *end, const struct mt_replay *replay,
+                                inspector *inspect)
 {
     for (size_t i = 0; i < 3 * end->n_devices; i++) {
-        struct mt_look look;
+        struct mt_inspection live;
         const struct mt_device *device = &end->devices[i % end->n_devices];
-        ck_assert_int_eq(look_at(&look, replay, mt_device_slot(device->device)), 0);
-        ck_assert_uint_eq(look.now.allocated, device->at.allocated);
-        ck_assert_uint_eq(look.blocks, device->n_verdicts);
-        ck_assert_uint_eq(look.unseen, device->unseen);
+        ck_assert_int_eq(inspect(&live, replay, mt_device_slot(device->device)), 0);
+        ck_assert_uint_eq(live.now.allocated, device->at.allocated);
+        ck_assert_uint_eq(live.blocks, device->n_verdicts);
+        ck_assert_uint_eq(live.unseen, device->unseen);
         for (unsigned j = 0; j < MT_CATEGORY_COUNT; j++)
-            ck_assert_uint_eq(look.category[j], device->category[j].bytes);
-        ck_assert_uint_eq(look.sites.n, device->sites.n);
-        for (size_t j = 0; j < look.sites.n; j++) {
-            ck_assert_uint_eq(look.sites.site[j].bytes, device->sites.site[j].bytes);
-            ck_assert_uint_eq(look.sites.site[j].stack, device->sites.site[j].stack);
+            ck_assert_uint_eq(live.category[j], device->category[j].bytes);
+        ck_assert_uint_eq(live.sites.n, device->sites.n);
+        for (size_t j = 0; j < live.sites.n; j++) {
+            ck_assert_uint_eq(live.sites.site[j].bytes, device->sites.site[j].bytes);
+            ck_assert_uint_eq(live.sites.site[j].stack, device->sites.site[j].stack);
         }
-        mt_look_clear(&look);
+        mt_inspection_clear(&live);
     }
 }
 
@@ -549,15 +549,15 @@ START_TEST(a_look_is_a_report)
     ck_assert_int_eq(mt_follow_open(&follow, path, &(struct mt_question){0}, &error), 0);
     while (mt_follow_poll(follow, 7, &error) > 0) /* looks on the way change nothing */
         for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-            struct mt_look look;
-            ck_assert_int_eq(mt_look_take(&look, mt_follow_replay(follow), slot), 0);
-            mt_look_clear(&look);
-            ck_assert_int_eq(mt_look_take_peak(&look, mt_follow_replay(follow), slot), 0);
-            mt_look_clear(&look);
+            struct mt_inspection live;
+            ck_assert_int_eq(mt_inspect_device(&live, mt_follow_replay(follow), slot), 0);
+            mt_inspection_clear(&live);
+            ck_assert_int_eq(mt_inspect_peak(&live, mt_follow_replay(follow), slot), 0);
+            mt_inspection_clear(&live);
         }
     ck_assert_int_eq(mt_definitions_finish(mt_follow_replay(follow)->definitions), 0);
-    compare_looks(&end, mt_follow_replay(follow), mt_look_take);
-    compare_looks(&peak, mt_follow_replay(follow), mt_look_take_peak);
+    compare_inspections(&end, mt_follow_replay(follow), mt_inspect_device);
+    compare_inspections(&peak, mt_follow_replay(follow), mt_inspect_peak);
     mt_follow_close(follow);
     mt_analysis_destroy(&end);
     mt_analysis_destroy(&peak);

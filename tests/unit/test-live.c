@@ -195,9 +195,9 @@ START_TEST(unknown_values_survive)
     mt_builder_destroy(builder);
     for (size_t forgotten = 0; forgotten < SIZES + REALS; forgotten++) {
         struct mt_analysis analysis = analyze(path, forgotten, 0);
-        ck_assert_uint_eq(analysis.replay.uncomputed.sizes, SIZES);
-        ck_assert_uint_eq(analysis.replay.uncomputed.reals, REALS);
-        ck_assert_uint_eq(analysis.replay.uncomputed.numbers, 0);
+        ck_assert_uint_eq(analysis.replay.unsimulated.sizes, SIZES);
+        ck_assert_uint_eq(analysis.replay.unsimulated.reals, REALS);
+        ck_assert_uint_eq(analysis.replay.unsimulated.numbers, 0);
         mt_analysis_destroy(&analysis);
     }
     unlink(path);

@@ -151,7 +151,7 @@ int mt_run_fit(const struct mt_command *command, int argc, char **argv)
             code = make(&arguments);
             rmdir(temporary);
         }
-        mt_fit_end_as_asked();
+        mt_fit_restore_sigpipe();
     }
     mt_fit_arguments_clear(&arguments);
     return code;

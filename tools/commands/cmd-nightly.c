@@ -283,7 +283,7 @@ static void move_if_good(void *data, bool is_broken, struct mt_digests *runs)
     size_t before = strlen(night->path);
     bool is_good = !night->has_failed && !is_broken;
     for (size_t i = 0; i < runs->n; i++)
-        is_good &= !*runs->digest[i].uncomputed;
+        is_good &= !*runs->digest[i].unsimulated;
     if (!is_good || move_to(night, "good"))
         return;
     for (size_t i = 0; i < runs->n; i++) {

@@ -347,7 +347,7 @@ static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
 static int run_turns(const struct mt_command *command, const struct mt_run_request *request,
                      char *const *program, struct telling *telling)
 {
-    unsigned turns = mt_simulation_is_asked(&request->simulation)
+    unsigned turns = mt_simulation_is_requested(&request->simulation)
                          ? mt_simulation_turns(&request->simulation)
                          : 1;
     int code = 0;
@@ -404,7 +404,7 @@ int mt_run_record(const struct mt_command *command, const struct mt_run_request 
         rc = mt_ranks_find(command, &request.simulation, program, is_quiet());
     if (!rc)
         rc = preload();
-    if (!rc && mt_simulation_is_asked(&request.simulation))
+    if (!rc && mt_simulation_is_requested(&request.simulation))
         rc = mt_simulation_prepare(command, &request.simulation, program, 0);
     if (!rc)
         rc = record(command, &request, program);

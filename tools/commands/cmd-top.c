@@ -55,7 +55,7 @@ static int read_all(struct session *session)
 static int update_all(struct session *session)
 {
     for (size_t i = 0; i < session->found.n; i++)
-        if (mt_top_look(&session->traces[i]))
+        if (mt_top_poll(&session->traces[i]))
             return mt_fail("out of memory");
     return MT_EXIT_OK;
 }
@@ -119,9 +119,9 @@ static void draw(struct session *session)
 /* Return the next category with lines; -1 after the last: all. */
 static int next_category(const struct mt_top_view *view)
 {
-    const struct mt_look *look = &view->traces[view->chosen].picture.look;
+    const struct mt_inspection *live = &view->traces[view->chosen].picture.live;
     for (int i = view->category + 1; i < (int)mt_n_categories; i++)
-        if (look->category[i])
+        if (live->category[i])
             return i;
     return -1;
 }
@@ -289,7 +289,7 @@ static void say_goodbye(const struct session *session)
         const struct mt_top *trace = &session->traces[i];
         mt_top_state(state, trace);
         mt_say("%s: %s; peak %s%s", trace->path, state,
-               mt_size_text(size, trace->picture.look.peak.allocated),
+               mt_size_text(size, trace->picture.live.peak.allocated),
                trace->is_over && !trace->has_failed ? "; see memtap report" : "");
     }
 }

@@ -80,10 +80,10 @@ bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allo
 bool mt_digests_are_computed(const struct mt_digests *digests)
 {
     for (size_t i = 0; i < digests->n; i++)
-        if (*digests->digest[i].uncomputed) {
+        if (*digests->digest[i].unsimulated) {
             mt_fail("%s: %s; simulate larger values (memtap run --values SIZE), or give "
                     "--allow-unknown",
-                    digests->digest[i].path, digests->digest[i].uncomputed);
+                    digests->digest[i].path, digests->digest[i].unsimulated);
             return false;
         }
     return true;

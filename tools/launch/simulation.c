@@ -30,7 +30,7 @@ int mt_note_memory(const struct mt_typed *typed)
     return is_module ? MT_LAST_OPTION : 0;
 }
 
-bool mt_simulation_is_asked(const struct mt_simulation *simulation)
+bool mt_simulation_is_requested(const struct mt_simulation *simulation)
 {
     return simulation->gpu || simulation->memory || simulation->gpus || simulation->values ||
            simulation->skew || simulation->seed || simulation->boxes || simulation->cudnn ||

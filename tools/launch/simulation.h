@@ -21,7 +21,7 @@ struct mt_simulation {
 };
 
 /* Return whether the user requested a simulated card. */
-bool mt_simulation_is_asked(const struct mt_simulation *simulation);
+bool mt_simulation_is_requested(const struct mt_simulation *simulation);
 
 /* Return whether the user wants the list of cards. */
 bool mt_simulation_is_list(const struct mt_simulation *simulation);

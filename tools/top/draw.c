@@ -107,8 +107,8 @@ static void draw_rank(struct drawing *to, size_t i)
     mt_pen_put_safe(&to->pen, mt_top_info(trace, "pid"), 9, MT_CUT_END);
     mt_pen_go_to(&to->pen, 16);
     mt_pen_put(&to->pen, "%11s %11s %9" PRIu32 "  %-14s ",
-               mt_size_text(allocated, picture->look.now.allocated),
-               mt_size_text(reserved, picture->look.now.reserved), picture->iterations,
+               mt_size_text(allocated, picture->live.now.allocated),
+               mt_size_text(reserved, picture->live.now.reserved), picture->iterations,
                picture->phase == MT_PHASE_OUTSIDE ? "" : mt_phase_names[picture->phase].label);
     mt_pen_put_safe(&to->pen, mt_top_state(state, trace), 0, MT_CUT_END);
     mt_pen_colour(&to->pen, 0);
@@ -156,21 +156,21 @@ static void draw_measure(struct drawing *to, const char *label, uint64_t bytes, 
 static void draw_measures(struct drawing *to)
 {
     const struct mt_top_picture *picture = to->picture;
-    const struct mt_look *look = &picture->look;
+    const struct mt_inspection *live = &picture->live;
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
     uint64_t whole = picture->card;
-    if (whole < look->peak.allocated || whole < look->now.reserved)
+    if (whole < live->peak.allocated || whole < live->now.reserved)
         whole =
-            look->peak.allocated > look->now.reserved ? look->peak.allocated : look->now.reserved;
+            live->peak.allocated > live->now.reserved ? live->peak.allocated : live->now.reserved;
     leave_air(to);
-    draw_measure(to, "allocated", look->now.allocated, whole, 33);
-    mt_pen_put(&to->pen, "peak %s at %s", mt_size_text(a, look->peak.allocated),
-               mt_time_text(b, look->peak.time_ns));
+    draw_measure(to, "allocated", live->now.allocated, whole, 33);
+    mt_pen_put(&to->pen, "peak %s at %s", mt_size_text(a, live->peak.allocated),
+               mt_time_text(b, live->peak.time_ns));
     mt_pen_end_line(&to->pen);
-    if (!look->of_cuda) {
+    if (!live->of_cuda) {
         uint64_t cache =
-            look->now.reserved > look->now.allocated ? look->now.reserved - look->now.allocated : 0;
-        draw_measure(to, "reserved", look->now.reserved, whole, 244);
+            live->now.reserved > live->now.allocated ? live->now.reserved - live->now.allocated : 0;
+        draw_measure(to, "reserved", live->now.reserved, whole, 244);
         mt_pen_put(&to->pen, "%s unused cache", mt_size_text(a, cache));
         mt_pen_end_line(&to->pen);
     }
@@ -211,18 +211,18 @@ static void draw_share(struct drawing *to, char mark, const char *label, uint64_
 
 static void draw_categories(struct drawing *to)
 {
-    const struct mt_look *look = &to->picture->look;
+    const struct mt_inspection *live = &to->picture->live;
     unsigned most = is_tall(to) ? mt_n_categories : mt_pen_room(&to->pen) / 3, shown = 0;
-    uint64_t whole = look->unseen;
+    uint64_t whole = live->unseen;
     for (unsigned i = 0; i < mt_n_categories; i++)
-        whole += look->category[i];
+        whole += live->category[i];
     mt_pen_end_line(&to->pen);
-    for (unsigned i = next_category(look->category, mt_n_categories);
-         i < mt_n_categories && shown < most; i = next_category(look->category, i), shown++)
-        draw_share(to, mt_certainty_mark(mt_sites_certainty(&look->sites, (enum mt_category)i)),
-                   mt_categories[i].label, look->category[i], whole, mt_categories[i].colour);
-    if (look->unseen && shown < most)
-        draw_share(to, ' ', "not recorded", look->unseen, whole, 250);
+    for (unsigned i = next_category(live->category, mt_n_categories);
+         i < mt_n_categories && shown < most; i = next_category(live->category, i), shown++)
+        draw_share(to, mt_certainty_mark(mt_sites_certainty(&live->sites, (enum mt_category)i)),
+                   mt_categories[i].label, live->category[i], whole, mt_categories[i].colour);
+    if (live->unseen && shown < most)
+        draw_share(to, ' ', "not recorded", live->unseen, whole, 250);
 }
 
 static void draw_run(struct drawing *to)

@@ -22,7 +22,7 @@ void mt_top_begin(struct mt_top *watch, const char *path)
 
 static void clear_picture(struct mt_top_picture *picture)
 {
-    mt_look_clear(&picture->look);
+    mt_inspection_clear(&picture->live);
     free(picture->rows);
     *picture = (struct mt_top_picture){0};
 }
@@ -86,7 +86,7 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
     int n = 0;
     watch->picture.devices = 0;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-        if (!mt_look_is_used(replay, slot))
+        if (!mt_inspect_is_used(replay, slot))
             continue;
         watch->picture.devices++;
         watch->picture.is_there = true;
@@ -195,7 +195,7 @@ static int compare_rows(const void *left, const void *right, void *order)
 static int make_rows(struct mt_top *watch)
 {
     struct mt_top_picture *picture = &watch->picture;
-    const struct mt_sites *sites = &picture->look.sites; /* the largest first */
+    const struct mt_sites *sites = &picture->live.sites; /* the largest first */
     size_t n = sites->n < ROWS_KEPT ? sites->n : ROWS_KEPT;
     picture->rows = calloc(n + 1, sizeof *picture->rows);
     if (!picture->rows)
@@ -215,7 +215,7 @@ static int make_rows(struct mt_top *watch)
 
 void mt_top_mark(struct mt_top *watch)
 {
-    const struct mt_sites *sites = &watch->picture.look.sites;
+    const struct mt_sites *sites = &watch->picture.live.sites;
     size_t n = sites->n < ROWS_KEPT ? sites->n : ROWS_KEPT;
     forget_mark(watch);
     struct mt_site *copy = calloc(n + 1, sizeof *copy);
@@ -229,7 +229,7 @@ void mt_top_mark(struct mt_top *watch)
     watch->has_mark = true;
 }
 
-int mt_top_look(struct mt_top *watch)
+int mt_top_poll(struct mt_top *watch)
 {
     clear_picture(&watch->picture);
     watch->has_news = false;
@@ -242,7 +242,7 @@ int mt_top_look(struct mt_top *watch)
         return 0;
     int rc = load_definitions(watch, replay);
     if (!rc)
-        rc = mt_look_take(&watch->picture.look, replay, watch->picture.slot);
+        rc = mt_inspect_device(&watch->picture.live, replay, watch->picture.slot);
     if (!rc)
         rc = make_rows(watch);
     if (!rc)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "analyzer/findings/look.h"
+#include "analyzer/findings/inspect.h"
 #include "analyzer/replay/follow.h"
 #include "analyzer/replay/replay.h"
 
@@ -44,7 +44,7 @@ struct mt_top_row {
 struct mt_top_picture {
     bool is_there; /* memory was allocated */
     unsigned slot;
-    struct mt_look look;
+    struct mt_inspection live;
     struct mt_top_row *rows; /* the call sites, in the chosen order */
     size_t n_rows;
     uint64_t card, card_free, others; /* bytes of the whole device; card 0: not sampled */
@@ -86,7 +86,7 @@ void mt_top_end(struct mt_top *watch);
 int mt_top_read(struct mt_top *watch);
 
 /* Compute the picture. Return 0 or -ENOMEM. */
-int mt_top_look(struct mt_top *watch);
+int mt_top_poll(struct mt_top *watch);
 
 /* Count changes from the last picture. */
 void mt_top_mark(struct mt_top *watch);

@@ -5,7 +5,7 @@
 #ifndef MT_FIT_JOB_H
 #define MT_FIT_JOB_H
 
-#include "analyzer/replay/uncomputed.h"
+#include "analyzer/replay/unsimulated.h"
 #include "simulator/catalogue.h"
 #include "simulator/launch.h"
 #include "tools/launch/simulation.h"

@@ -240,12 +240,12 @@ static void sum_trace(const struct followed *followed, uint64_t context, struct 
         sum_device(followed, slot, context, outcome);
     if (replay->survey.kinds[MT_ALLOC])
         outcome->flushes += replay->survey.failed_cuda;
-    if (!outcome->workspaces || !*outcome->workspaces || replay->uncomputed.fastest_workspaces)
-        outcome->workspaces = mt_uncomputed_workspaces_text(&replay->uncomputed);
+    if (!outcome->workspaces || !*outcome->workspaces || replay->unsimulated.fastest_workspaces)
+        outcome->workspaces = mt_unsimulated_workspaces_text(&replay->unsimulated);
     if (!*outcome->cudnn)
-        mt_cudnn_text(outcome->cudnn, &replay->uncomputed, replay->definitions);
+        mt_cudnn_text(outcome->cudnn, &replay->unsimulated, replay->definitions);
     if (!*outcome->unknown)
-        mt_uncomputed_text(outcome->unknown, &replay->uncomputed, replay->definitions);
+        mt_unsimulated_text(outcome->unknown, &replay->unsimulated, replay->definitions);
 }
 
 MT_ORDER_OF_POINTERS(by_path, struct followed, MT_BY_TEXT(path))

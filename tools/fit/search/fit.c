@@ -19,7 +19,7 @@
 /* Assumed host memory of a run until one has been measured, in bytes. */
 #define FIRST_RUN ((uint64_t)2 << 30)
 
-void mt_fit_end_as_asked(void)
+void mt_fit_restore_sigpipe(void)
 {
     signal(SIGPIPE, SIG_DFL);
     if (mt_signals_caught() == SIGPIPE)

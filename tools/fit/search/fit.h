@@ -39,7 +39,7 @@ void mt_fit_clear(struct mt_fit *fit);
 
 /* Restore SIGPIPE's default action once no runs are left, and end the process if the reader of its
  * output has gone in the meantime. */
-void mt_fit_end_as_asked(void);
+void mt_fit_restore_sigpipe(void);
 
 static inline struct mt_card_search *mt_fit_search(const struct mt_fit *fit, size_t line,
                                                    size_t card)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/findings/look.h"
-#include "analyzer/trace/definitions.h"
 #include "figures.h"
+#include "analyzer/findings/inspect.h"
+#include "analyzer/trace/definitions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -121,31 +121,31 @@ int mt_figures_read(struct mt_figures *figures, const char *path, const struct m
     return rc;
 }
 
-static void add_look(struct mt_by_category *parts, const struct mt_look *look)
+static void add_live(struct mt_by_category *parts, const struct mt_inspection *live)
 {
-    memcpy(parts->category, look->category, sizeof look->category);
-    parts->unseen = look->unseen;
+    memcpy(parts->category, live->category, sizeof live->category);
+    parts->unseen = live->unseen;
 }
 
 static int follow_device(struct mt_device_figures *device, struct mt_replay *replay, unsigned slot)
 {
-    struct mt_look look;
+    struct mt_inspection live;
     if (!device)
         return -ENOMEM;
-    int rc = mt_look_take(&look, replay, slot);
+    int rc = mt_inspect_device(&live, replay, slot);
     mt_spans_number(&replay->spans[slot], true);
     take_device(device, replay, slot);
-    device->of_cuda = look.of_cuda;
-    device->now = look.now;
-    device->peak = look.peak;
-    add_look(&device->at_now, &look);
-    mt_look_clear(&look);
+    device->of_cuda = live.of_cuda;
+    device->now = live.now;
+    device->peak = live.peak;
+    add_live(&device->at_now, &live);
+    mt_inspection_clear(&live);
     if (rc)
         return rc;
-    rc = mt_look_take_peak(&look, replay, slot);
+    rc = mt_inspect_peak(&live, replay, slot);
     device->has_peak_parts = true;
-    add_look(&device->at_peak, &look);
-    mt_look_clear(&look);
+    add_live(&device->at_peak, &live);
+    mt_inspection_clear(&live);
     return rc;
 }
 
@@ -158,7 +158,7 @@ int mt_figures_follow(struct mt_figures *figures, struct mt_followed *trace)
     take_run(figures, replay, &ended);
     int rc = mt_followed_define(trace);
     for (unsigned slot = 0; slot < MT_DEVICES && !rc; slot++)
-        if (mt_look_is_used(replay, slot))
+        if (mt_inspect_is_used(replay, slot))
             rc = follow_device(add_device(figures), replay, slot);
     return rc;
 }

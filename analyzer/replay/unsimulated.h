@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values that a program read from a simulated card but that were not simulated. If sizes depend on
  * them, a peak may be too small. */
-#ifndef MT_UNCOMPUTED_H
-#define MT_UNCOMPUTED_H
+#ifndef MT_UNSIMULATED_H
+#define MT_UNSIMULATED_H
 
 #include "analyzer/trace/definitions.h"
 
-struct mt_uncomputed {
+struct mt_unsimulated {
     /* Of a line: a stack whose innermost frame is it; 0: unknown. */
-    struct mt_uncomputed_line {
+    struct mt_unsimulated_line {
         uint32_t stack;
         uint64_t sizes, numbers, reals;
     } *line;
@@ -23,31 +23,31 @@ struct mt_uncomputed {
     bool is_cudnn_named; /* named by the user, so possibly not that of the program's PyTorch */
 };
 
-/* Add an event of kind MT_UNKNOWN_VALUE. Return 0 or -ENOMEM. Clear with mt_uncomputed_clear. */
-int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions *definitions,
-                      const struct mt_event *event);
-void mt_uncomputed_clear(struct mt_uncomputed *unknown);
+/* Add an event of kind MT_UNKNOWN_VALUE. Return 0 or -ENOMEM. Clear with mt_unsimulated_clear. */
+int mt_unsimulated_add(struct mt_unsimulated *unknown, const struct mt_definitions *definitions,
+                       const struct mt_event *event);
+void mt_unsimulated_clear(struct mt_unsimulated *unknown);
 
-enum { MT_UNCOMPUTED_TEXT = 1024 };
+enum { MT_UNSIMULATED_TEXT = 1024 };
 
 /* Write "17 sizes at net.py:42 forward depend on values that are not simulated; the real peak may
  * be higher", without a full stop; "" if all are known. Return `out`. */
-const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
-                               const struct mt_definitions *definitions);
+const char *mt_unsimulated_text(char out[MT_UNSIMULATED_TEXT], const struct mt_unsimulated *unknown,
+                                const struct mt_definitions *definitions);
 
 /* Write the same about integers that the program read, on which nothing may depend. */
-const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
-                                       const struct mt_uncomputed *unknown,
-                                       const struct mt_definitions *definitions);
+const char *mt_unsimulated_numbers_text(char out[MT_UNSIMULATED_TEXT],
+                                        const struct mt_unsimulated *unknown,
+                                        const struct mt_definitions *definitions);
 
 /* Return a sentence about workspaces that the peak lacks, without a full stop; "": none. */
-const char *mt_uncomputed_workspaces_text(const struct mt_uncomputed *unknown);
+const char *mt_unsimulated_workspaces_text(const struct mt_unsimulated *unknown);
 
 enum { MT_CUDNN_TEXT = 160 };
 
 /* Write which cuDNN reported the convolution workspaces: "convolution workspaces from cuDNN 9.19
  * (installed): peaks within 0.5 % of an H100's in 13 programs"; "": unknown. Return `out`. */
-const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_uncomputed *unknown,
+const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_unsimulated *unknown,
                           const struct mt_definitions *definitions);
 
 #endif

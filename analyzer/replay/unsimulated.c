@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "uncomputed.h"
+#include "unsimulated.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/text.h"
 
@@ -20,8 +20,8 @@ enum {
 
 enum { COMPARED_CUDNN = 919 };
 
-int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions *definitions,
-                      const struct mt_event *event)
+int mt_unsimulated_add(struct mt_unsimulated *unknown, const struct mt_definitions *definitions,
+                       const struct mt_event *event)
 {
     uint32_t stack = mt_stack_line(definitions, event->stack);
     uint32_t place = mt_stack_place(definitions, stack);
@@ -42,9 +42,9 @@ int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions
     if (i == unknown->n) {
         if (MT_GROW(unknown->line, unknown->room, i))
             return -ENOMEM;
-        unknown->line[unknown->n++] = (struct mt_uncomputed_line){.stack = stack};
+        unknown->line[unknown->n++] = (struct mt_unsimulated_line){.stack = stack};
     }
-    struct mt_uncomputed_line *line = &unknown->line[i];
+    struct mt_unsimulated_line *line = &unknown->line[i];
     *(what == REAL ? &line->reals : what == NUMBER ? &line->numbers : &line->sizes) += count;
     *(what == REAL     ? &unknown->reals
       : what == NUMBER ? &unknown->numbers
@@ -52,19 +52,19 @@ int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions
     return 0;
 }
 
-void mt_uncomputed_clear(struct mt_uncomputed *unknown)
+void mt_unsimulated_clear(struct mt_unsimulated *unknown)
 {
     free(unknown->line);
-    *unknown = (struct mt_uncomputed){0};
+    *unknown = (struct mt_unsimulated){0};
 }
 
-static uint64_t count_of(const struct mt_uncomputed_line *line, bool of_numbers)
+static uint64_t count_of(const struct mt_unsimulated_line *line, bool of_numbers)
 {
     return of_numbers ? line->numbers : line->sizes;
 }
 
 /* Put "17 sizes at net.py:42", or "20 sizes at 3 lines, 17 of them at net.py:42" */
-static void put_where(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
+static void put_where(char out[MT_UNSIMULATED_TEXT], const struct mt_unsimulated *unknown,
                       const struct mt_definitions *definitions, bool of_numbers)
 {
     uint64_t all = of_numbers ? unknown->numbers : unknown->sizes, most = 0;
@@ -81,37 +81,37 @@ static void put_where(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *
         }
     }
     mt_place_text(place, sizeof place, definitions, stack);
-    snprintf(out, MT_UNCOMPUTED_TEXT, "%s %s%s", mt_count_text(count, all), what,
+    snprintf(out, MT_UNSIMULATED_TEXT, "%s %s%s", mt_count_text(count, all), what,
              all == 1 ? "" : "s");
     if (lines > 1)
-        mt_text_append(out, MT_UNCOMPUTED_TEXT, " at %zu lines, %s of them", lines,
+        mt_text_append(out, MT_UNSIMULATED_TEXT, " at %zu lines, %s of them", lines,
                        mt_count_text(part, most));
-    mt_text_append(out, MT_UNCOMPUTED_TEXT, "%s at %s%s", read, stack ? place : "an unknown line",
+    mt_text_append(out, MT_UNSIMULATED_TEXT, "%s at %s%s", read, stack ? place : "an unknown line",
                    lines > 1 ? "," : "");
 }
 
-const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
-                               const struct mt_definitions *definitions)
+const char *mt_unsimulated_text(char out[MT_UNSIMULATED_TEXT], const struct mt_unsimulated *unknown,
+                                const struct mt_definitions *definitions)
 {
     *out = '\0';
     if (!unknown->sizes)
         return out;
     put_where(out, unknown, definitions, false);
-    mt_text_append(out, MT_UNCOMPUTED_TEXT,
+    mt_text_append(out, MT_UNSIMULATED_TEXT,
                    " %s on values that are not simulated; the real peak may be higher",
                    unknown->sizes == 1 ? "depends" : "depend");
     return out;
 }
 
-const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
-                                       const struct mt_uncomputed *unknown,
-                                       const struct mt_definitions *definitions)
+const char *mt_unsimulated_numbers_text(char out[MT_UNSIMULATED_TEXT],
+                                        const struct mt_unsimulated *unknown,
+                                        const struct mt_definitions *definitions)
 {
     *out = '\0';
     if (!unknown->numbers)
         return out;
     put_where(out, unknown, definitions, true);
-    mt_text_append(out, MT_UNCOMPUTED_TEXT,
+    mt_text_append(out, MT_UNSIMULATED_TEXT,
                    " %s not simulated; if sizes depend on %s, the real peak may be higher",
                    unknown->numbers == 1 ? "was" : "were", unknown->numbers == 1 ? "it" : "them");
     return out;
@@ -119,7 +119,7 @@ const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
 
 #define ADD_CUDNN "; install nvidia-cudnn with PyTorch, or pass --cudnn, to include them"
 
-const char *mt_uncomputed_workspaces_text(const struct mt_uncomputed *unknown)
+const char *mt_unsimulated_workspaces_text(const struct mt_unsimulated *unknown)
 {
     if (unknown->fastest_workspaces)
         return "On a real card the peak may be 2.5 times as high (measured: ResNet-50 on an H100): "
@@ -132,7 +132,7 @@ const char *mt_uncomputed_workspaces_text(const struct mt_uncomputed *unknown)
                : "";
 }
 
-const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_uncomputed *unknown,
+const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_unsimulated *unknown,
                           const struct mt_definitions *definitions)
 {
     const char *gpu = mt_info(definitions, "env.CUDASIM_GPU");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of making a digest (digest-take.c): turn ids into names, and merge equal names.
+ * The parts of making a digest (digest-make.c): turn ids into names, and merge equal names.
  */
-#ifndef MT_TAKER_H
-#define MT_TAKER_H
+#ifndef MT_DIGEST_MAKER_H
+#define MT_DIGEST_MAKER_H
 
 #include "analyzer/print/kept-texts.h"
 #include "digest.h"
 
-struct mt_taker {
+struct mt_digest_maker {
     const struct mt_definitions *definitions;
     const char *directory;           /* the process's working directory, or "" */
     uint64_t *text;                  /* bytes of stacks so far */
@@ -18,22 +18,22 @@ struct mt_taker {
 
 /* Return new texts; NULL: no memory. A stack's text is `first`, then its frames, the outermost
  * first. */
-char *mt_taker_operator(const struct mt_taker *taker, uint32_t node_name);
-char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,
+char *mt_maker_operator(const struct mt_digest_maker *taker, uint32_t node_name);
+char *mt_maker_stack(const struct mt_digest_maker *taker, const char *first, uint32_t stack,
                      int with_lines);
 
 /* Name the innermost frame of a stack. Return 0 or -ENOMEM. Free both texts in any case. */
-int mt_taker_line(const struct mt_taker *taker, uint32_t stack, char **function, char **file,
+int mt_maker_line(const struct mt_digest_maker *taker, uint32_t stack, char **function, char **file,
                   uint32_t *line);
 
 /* Fill in the device's sites, stacks, modules and operators; its places; its named ranges and
  * evaluations; then the sites' counts from their places. Return 0 or -ENOMEM. */
-int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
-                  const struct mt_device *device);
-int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
-                   const struct mt_places *places);
-int mt_take_ranges(const struct mt_taker *taker, struct mt_digest_device *to,
-                   const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot);
+int mt_maker_sites(const struct mt_digest_maker *taker, struct mt_digest_device *to,
+                   const struct mt_device *device);
+int mt_maker_places(const struct mt_digest_maker *taker, struct mt_digest_device *to,
+                    const struct mt_places *places);
+int mt_maker_ranges(const struct mt_digest_maker *taker, struct mt_digest_device *to,
+                    const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot);
 void mt_count_whole_run(struct mt_digest_device *to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "taker.h"
+#include "digest-maker.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/text.h"
 #include "names.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct frame_text {
-    const struct mt_taker *taker;
+    const struct mt_digest_maker *taker;
     int with_lines;
 };
 
@@ -41,7 +41,8 @@ static int write_frame(FILE *out, const void *data, uint32_t stack)
 #define MOST_TEXT (UINT64_C(32) << 20)
 
 /* Write a stack's frames. Return 0 or a negative errno. */
-static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
+static int write_frames(FILE *out, const struct mt_digest_maker *taker, uint32_t stack,
+                        int with_lines)
 {
     uint32_t depth = mt_stack(taker->definitions, stack)->depth, head = depth, tail = 0;
     if (*taker->text > MOST_TEXT && depth > INNERMOST) {
@@ -57,7 +58,7 @@ static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack,
                          write_frame, &how);
 }
 
-char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,
+char *mt_maker_stack(const struct mt_digest_maker *taker, const char *first, uint32_t stack,
                      int with_lines)
 {
     char *text = NULL;
@@ -75,7 +76,7 @@ char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t s
     return NULL;
 }
 
-char *mt_taker_operator(const struct mt_taker *taker, uint32_t node_name)
+char *mt_maker_operator(const struct mt_digest_maker *taker, uint32_t node_name)
 {
     char name[256] = "";
     if (node_name)
@@ -83,7 +84,7 @@ char *mt_taker_operator(const struct mt_taker *taker, uint32_t node_name)
     return strdup(name);
 }
 
-int mt_taker_line(const struct mt_taker *taker, uint32_t stack, char **function, char **file,
+int mt_maker_line(const struct mt_digest_maker *taker, uint32_t stack, char **function, char **file,
                   uint32_t *line)
 {
     char text[4096];

@@ -3,8 +3,8 @@
 #include "analyzer/print/page.h"
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
+#include "digest-maker.h"
 #include "names.h"
-#include "taker.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void take_spans(struct mt_digest_device *to, const struct mt_device *devi
     }
 }
 
-static int take_growth(const struct mt_taker *taker, struct mt_digest_site *grows,
+static int take_growth(const struct mt_digest_maker *taker, struct mt_digest_site *grows,
                        const struct mt_growth *growth)
 {
     if (!growth->n)
@@ -36,14 +36,14 @@ static int take_growth(const struct mt_taker *taker, struct mt_digest_site *grow
     const struct mt_growth_site *site = growth->site;
     *grows = (struct mt_digest_site){
         .category = site->category, .certainty = site->certainty, .bytes = site->bytes};
-    int rc = mt_taker_line(taker, site->line, &grows->function, &grows->file, &grows->line);
+    int rc = mt_maker_line(taker, site->line, &grows->function, &grows->file, &grows->line);
     grows->operator_name = strdup("");
     grows->module = strdup("");
-    grows->stack = mt_taker_stack(taker, "", site->line, 1);
+    grows->stack = mt_maker_stack(taker, "", site->line, 1);
     return rc || !grows->operator_name || !grows->module || !grows->stack ? -ENOMEM : 0;
 }
 
-static int take_device(const struct mt_taker *taker, struct mt_digest_device *to,
+static int take_device(const struct mt_digest_maker *taker, struct mt_digest_device *to,
                        const struct mt_device *device, const struct mt_replay *replay)
 {
     unsigned slot = mt_device_slot(device->device);
@@ -65,11 +65,11 @@ static int take_device(const struct mt_taker *taker, struct mt_digest_device *to
     take_spans(to, device);
     int rc = take_growth(taker, &to->grows, &device->growth);
     if (!rc)
-        rc = mt_take_sites(taker, to, device);
+        rc = mt_maker_sites(taker, to, device);
     if (!rc)
-        rc = mt_take_places(taker, to, &replay->places[slot]);
+        rc = mt_maker_places(taker, to, &replay->places[slot]);
     if (!rc)
-        rc = mt_take_ranges(taker, to, device, &replay->tracker.ranges, slot);
+        rc = mt_maker_ranges(taker, to, device, &replay->tracker.ranges, slot);
     if (!rc)
         mt_count_whole_run(to);
     return rc;
@@ -117,7 +117,7 @@ static void describe_allocator(char *out, size_t size, const struct mt_definitio
 static int take_process(struct mt_digest *digest, const struct mt_replay *replay)
 {
     const struct mt_definitions *d = replay->definitions;
-    char program[1024], allocator[4096], uncomputed[MT_UNCOMPUTED_TEXT];
+    char program[1024], allocator[4096], unsimulated[MT_UNSIMULATED_TEXT];
     describe_allocator(allocator, sizeof allocator, d);
     mt_program_name(program, sizeof program, info(d, "command"));
     const struct {
@@ -133,7 +133,7 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
                  {&digest->python, python_of(info(d, "program"))},
                  {&digest->memtap, info(d, "memtap")},
                  {&digest->allocator, allocator},
-                 {&digest->uncomputed, mt_uncomputed_text(uncomputed, &replay->uncomputed, d)}};
+                 {&digest->unsimulated, mt_unsimulated_text(unsimulated, &replay->unsimulated, d)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!(*texts[i].to = strdup(texts[i].text)))
             return -ENOMEM;
@@ -149,16 +149,16 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
     return 0;
 }
 
-int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
+int mt_digest_from(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
 {
     uint64_t text = 0;
     struct mt_kept_texts *with_lines = mt_kept_texts_create(), *without = mt_kept_texts_create();
     memset(digest, 0, sizeof *digest);
-    const struct mt_taker taker = {analysis->replay.definitions,
-                                   info(analysis->replay.definitions, "working_directory"),
-                                   &text,
-                                   &digest->cut_stacks,
-                                   {with_lines, without}};
+    const struct mt_digest_maker taker = {analysis->replay.definitions,
+                                          info(analysis->replay.definitions, "working_directory"),
+                                          &text,
+                                          &digest->cut_stacks,
+                                          {with_lines, without}};
     digest->path = strdup(path);
     digest->fault = strdup(analysis->fault.fault ? analysis->fault.text : "");
     digest->ended = mt_analysis_ended(analysis);
@@ -176,8 +176,8 @@ int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_a
     return rc;
 }
 
-int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
-                  struct mt_trace_error *error)
+int mt_digest_query(struct mt_digest *digest, const char *path, const struct mt_question *question,
+                    struct mt_trace_error *error)
 {
     struct mt_analysis analysis;
     struct mt_question asked = *question;
@@ -186,7 +186,7 @@ int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_qu
     int rc = mt_analysis_create(&analysis, path, &asked);
     *error = analysis.fault;
     if (!rc)
-        rc = mt_digest_take(digest, path, &analysis);
+        rc = mt_digest_from(digest, path, &analysis);
     mt_analysis_destroy(&analysis);
     return rc;
 }
@@ -194,5 +194,5 @@ int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_qu
 int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
                    struct mt_trace_error *error)
 {
-    return mt_digest_ask(digest, path, &(struct mt_question){.rules = rules}, error);
+    return mt_digest_query(digest, path, &(struct mt_question){.rules = rules}, error);
 }
