@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define LEAST_POOL (1ull << 30)
-#define LEAST_PIECE (1ull << 20) /* pieces of a pool that doubles */
+#define LEAST_PIECE (1ull << 20) /* pieces pieces of a pool that doubles */
 
 /* Since jax 0.10, the old setting "platform" keeps using an arena. */
 #define XLAS "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async XLA_PYTHON_CLIENT_PREALLOCATE=false"

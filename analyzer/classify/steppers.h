@@ -15,15 +15,14 @@
 #include "trace-format/meaning/phase.h"
 
 struct mt_steppers {
-    struct mt_address_map
-        by_name; /* hash of a class's or function's name and file -> index, from 1 */
+    struct mt_address_map by_name; /* hash of class or function, and file -> index, from 1 */
     struct mt_stepper {
         uint32_t backwards, calls; /* when it last ran */
         uint32_t times;            /* number of backwards after which it ran */
         bool is_other;             /* it also runs elsewhere */
     } *stepper;
     size_t n, capacity;
-    struct mt_address_map by_frame; /* its id -> place, from 1 */
+    struct mt_address_map by_frame; /* its id -> index, from 1 */
     struct mt_own_code {
         uint64_t name, owner; /* hashes with the file; 0: PyTorch's code, or no enclosing name */
         bool is_constructor;

@@ -359,7 +359,7 @@ static int frame_meets(const struct user_rule *rule, const struct mt_frame *fram
     return 1;
 }
 
-/* Return the cached result of a stack and a rule, writable; NULL: no room. */
+/* Return the cached result bits per stack and rule, writable; NULL: no room. */
 static unsigned char *known(const struct mt_user_rules *rules, size_t index,
                             const struct mt_rule_context *context, uint32_t stack)
 {

@@ -15,7 +15,7 @@ struct mt_keep_life {
     struct mt_candidate *event;
     size_t n, capacity;
     struct mt_candidate first_touch, last_touch;
-    size_t moments; /* moments that had passed at its allocation */
+    size_t moments; /* moments moments that had passed at its allocation */
     bool is_wanted; /* kept, even if short-lived */
     struct {
         uint64_t number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look.h"
+#include "inspect.h"
 #include "analyzer/support/search.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool mt_look_is_used(const struct mt_replay *replay, unsigned slot)
+bool mt_inspect_is_used(const struct mt_replay *replay, unsigned slot)
 {
     return replay->of_torch.peak[slot].event || replay->of_cuda.peak[slot].event;
 }
@@ -69,7 +69,7 @@ static struct mt_block *copy_blocks(const struct mt_heap *heap, const struct mt_
 MT_ORDER(by_address, struct mt_block, MT_RISING(address))
 
 static int judge(const struct mt_replay *replay, struct mt_block *blocks, size_t n,
-                 mt_look_taker *take, void *data)
+                 mt_inspect_handler *handle, void *data)
 {
     struct mt_rule_context context = mt_replay_context(replay);
     const struct mt_naming naming = mt_replay_naming(replay);
@@ -81,65 +81,66 @@ static int judge(const struct mt_replay *replay, struct mt_block *blocks, size_t
         verdicts[i].block = &blocks[i];
     int rc = mt_classify_all(&context, verdicts, n);
     if (!rc)
-        rc = take(data, &naming, verdicts, n);
+        rc = handle(data, &naming, verdicts, n);
     mt_equal_sets_clear(&context.copies);
     free(verdicts);
     return rc;
 }
 
 static int judge_chosen(const struct mt_replay *replay, unsigned slot, is_chosen *choose,
-                        mt_look_taker *take, void *data)
+                        mt_inspect_handler *handle, void *data)
 {
     size_t n;
     const struct mt_heap *heap = is_of_cuda(replay, slot) ? &replay->cuda.heap : &replay->blocks;
     struct mt_block *blocks = copy_blocks(heap, replay, slot, choose, &n);
-    int rc = blocks ? judge(replay, blocks, n, take, data) : -ENOMEM;
+    int rc = blocks ? judge(replay, blocks, n, handle, data) : -ENOMEM;
     give_back(blocks, n);
     return rc;
 }
 
-int mt_look_judge(const struct mt_replay *replay, unsigned slot, mt_look_taker *take, void *data)
+int mt_inspect_blocks(const struct mt_replay *replay, unsigned slot, mt_inspect_handler *handle,
+                      void *data)
 {
-    return judge_chosen(replay, slot, is_live, take, data);
+    return judge_chosen(replay, slot, is_live, handle, data);
 }
 
 static int collect(void *data, const struct mt_naming *naming, const struct mt_verdict *verdicts,
                    size_t n)
 {
-    struct mt_look *look = data;
-    look->blocks = n;
+    struct mt_inspection *live = data;
+    live->blocks = n;
     for (size_t i = 0; i < n; i++)
-        look->category[verdicts[i].rule->category] += verdicts[i].block->size;
-    return mt_sites_collect(&look->sites, naming, verdicts, n, false);
+        live->category[verdicts[i].rule->category] += verdicts[i].block->size;
+    return mt_sites_collect(&live->sites, naming, verdicts, n, false);
 }
 
-static int take(struct mt_look *look, const struct mt_replay *replay, unsigned slot,
-                is_chosen *choose)
+static int inspect(struct mt_inspection *live, const struct mt_replay *replay, unsigned slot,
+                   is_chosen *choose)
 {
-    if (look->now.allocated > look->now.known_bytes)
-        look->unseen = look->now.allocated - look->now.known_bytes;
-    return judge_chosen(replay, slot, choose, collect, look);
+    if (live->now.allocated > live->now.known_bytes)
+        live->unseen = live->now.allocated - live->now.known_bytes;
+    return judge_chosen(replay, slot, choose, collect, live);
 }
 
-int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot)
+int mt_inspect_device(struct mt_inspection *live, const struct mt_replay *replay, unsigned slot)
 {
-    memset(look, 0, sizeof *look);
-    look->of_cuda = is_of_cuda(replay, slot);
-    look->now = mt_replay_level(replay, look->of_cuda)->now[slot];
-    look->peak = mt_replay_level(replay, look->of_cuda)->peak[slot];
-    return take(look, replay, slot, is_live);
+    memset(live, 0, sizeof *live);
+    live->of_cuda = is_of_cuda(replay, slot);
+    live->now = mt_replay_level(replay, live->of_cuda)->now[slot];
+    live->peak = mt_replay_level(replay, live->of_cuda)->peak[slot];
+    return inspect(live, replay, slot, is_live);
 }
 
-int mt_look_take_peak(struct mt_look *look, const struct mt_replay *replay, unsigned slot)
+int mt_inspect_peak(struct mt_inspection *live, const struct mt_replay *replay, unsigned slot)
 {
-    memset(look, 0, sizeof *look);
-    look->of_cuda = is_of_cuda(replay, slot);
-    look->peak = mt_replay_level(replay, look->of_cuda)->peak[slot];
-    look->now = look->peak;
-    return take(look, replay, slot, mt_heap_is_remembered);
+    memset(live, 0, sizeof *live);
+    live->of_cuda = is_of_cuda(replay, slot);
+    live->peak = mt_replay_level(replay, live->of_cuda)->peak[slot];
+    live->now = live->peak;
+    return inspect(live, replay, slot, mt_heap_is_remembered);
 }
 
-void mt_look_clear(struct mt_look *look)
+void mt_inspection_clear(struct mt_inspection *live)
 {
-    mt_sites_clear(&look->sites);
+    mt_sites_clear(&live->sites);
 }

@@ -94,7 +94,7 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
                  mt_size_text(b, oom->reserved));
     else if (story->limit)
         snprintf(out, size,
-                 "the program's memory fraction lets PyTorch reserve %s; %s of that are left",
+                 "the program's memory fraction limits PyTorch to %s; %s of that is left",
                  mt_size_text(a, story->limit), mt_size_text(b, story->on_card));
     else if (story->is_in_pieces && story->more && !story->would_fit_expandable)
         snprintf(out, size,

@@ -158,7 +158,7 @@ static void print_card(const struct mt_page *page, const struct mt_oom_story *st
     char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], limit[MT_SIZE_TEXT];
     if (story->limit)
         fprintf(page->out,
-                "  PyTorch may reserve %s at most, by the memory fraction that was set:\n"
+                "  PyTorch may reserve at most %s, by the memory fraction that was set:\n"
                 "  %s more, too little for a segment of %s\n",
                 mt_size_text(limit, story->limit), mt_size_text(free_text, story->on_card),
                 mt_size_text(segment, story->segment));
@@ -175,7 +175,7 @@ static void print_beside(const struct mt_page *page, const struct mt_oom_story *
     if (story->on_card)
         fprintf(page->out, "  %s free on the card, %s too little\n",
                 mt_size_text(a, story->on_card), mt_size_text(b, story->missed_by));
-    fprintf(page->out, "  PyTorch gives none of its unused cache (%s) to a library",
+    fprintf(page->out, "  PyTorch does not lend its unused cache (%s) to a library",
             mt_size_text(a, story->cached));
     if (story->empty)
         fprintf(page->out, ";\n  torch.cuda.empty_cache() would give back %s of it",
@@ -312,7 +312,7 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
         }
     }
     if (rest->known == MT_REACH_REQUEST)
-        fputs("What the program would have requested next is not known.\n", page->out);
+        fputs("What the program would have requested next is unknown.\n", page->out);
     if (rest->evaluates)
         fputs(
             "memtap takes this forward for an evaluation: no backward has followed the line that\n"

@@ -23,7 +23,7 @@
 
 struct weigher {
     struct mt_diff_device *device;
-    int direction; /* sign of the compared moments' change: 1 or -1 */
+    int direction; /* sign sign of the compared moments' change: 1 or -1 */
     double factor[MT_CATEGORY_ROOM];
 };
 

@@ -108,7 +108,7 @@ struct mt_diff {
     const struct mt_digest *old, *now;
     size_t n_old, n_new;
     struct mt_processes processes;
-    struct mt_part_list parts;     /* parts that one side has and the other lacks */
+    struct mt_part_list parts;     /* parts parts that one side has and the other lacks */
     struct mt_diff_device *device; /* by rank, process and device */
     size_t n_devices;
 };

@@ -95,7 +95,9 @@ static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struc
     if (answer->n > shown)
         fprintf(out, "%s more: --format json has them\n", mt_count_text(count, answer->n - shown));
     if (answer->is_cut)
-        mt_put_lines(out, style, "The trace is long: not all combinations of changes were tried.");
+        mt_put_lines(out, style,
+                     "The trace is long, so not all combinations of changes were "
+                     "tried.");
 }
 
 static void put_fits(FILE *out, const struct mt_plan_answer *answer, const struct mt_style *style)
@@ -159,12 +161,12 @@ static void put_through(FILE *out, const struct mt_rest *rest, const struct mt_s
     if (rest->known > MT_REACH_REQUEST)
         snprintf(
             text, sizeof text,
-            "\"Fits\" is through %s: replayed as far as the trace reaches, modelled beyond, of "
+            "\"Fits\" is through %s: replayed as far as the trace reaches, modelled beyond, from "
             "%s%s%s.",
             mt_reach_words[rest->known], of, *handles ? ", " : "", handles);
     else
         snprintf(text, sizeof text,
-                 "\"Fits\" is up to the request that failed: what comes after it is not known.");
+                 "\"Fits\" is up to the failed request; what follows it is unknown.");
     mt_put_lines(out, style, text);
 }
 
@@ -176,9 +178,7 @@ void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE
     else
         fputs("\nThe answer\n", out);
     if (!answer->plan->card.total) {
-        mt_put_lines(
-            out, style,
-            "Whether it fits is not known, as the card is not: give one with --gpu or --memory.");
+        mt_put_lines(out, style, "Card size unknown; pass --gpu or --memory.");
     } else if (answer->fits == MT_SERVED_YES) {
         put_through(out, answer->rest, style);
         put_fits(out, answer, style);

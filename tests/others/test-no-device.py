@@ -27,7 +27,7 @@ def run(program, results, *calls, options=()):
 
 
 def told(function, error, number, why):
-    return (f"memtap: no trace was written, since no CUDA call that takes memory succeeded: {function} returned {error} "
+    return (f"memtap: no trace was written, because no CUDA allocation succeeded: {function} returned {error} "
             f"({number}): {why}; memtap run --simulate h100 runs it without a GPU\n", 0)
 
 

@@ -175,17 +175,16 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     const struct plan_arguments *arguments = (const struct plan_arguments *)(const void *)trace;
     size_t n;
     if (mt_compact_of(analysis->replay.definitions))
-        return mt_fail("%s: a compact copy has not all requests; give memtap plan the trace that "
-                       "it was made of",
+        return mt_fail("%s: a compact copy lacks requests; give memtap plan the original trace",
                        trace->path);
     if (info(analysis, "env.PYTORCH_NO_CUDA_MEMORY_CACHING"))
-        return mt_fail("%s: the run did without PyTorch's cache (PYTORCH_NO_CUDA_MEMORY_CACHING); "
+        return mt_fail("%s: the run disabled PyTorch's cache (PYTORCH_NO_CUDA_MEMORY_CACHING); "
                        "record it without that variable",
                        trace->path);
     const struct mt_asked *asked = mt_gathering_finish(arguments->gathering, &n);
     if (!n)
         return mt_fail(
-            "%s: PyTorch's allocator was not used; memtap plan replays its requests only",
+            "%s: PyTorch's allocator was not used; memtap plan replays only its requests",
             trace->path);
     n = choose(trace, &asked, n);
     if (!n)

@@ -95,9 +95,9 @@ static int check_output(const char *output)
     char folder[PATH_MAX];
     struct stat status;
     if (!stat(output, &status) && !S_ISREG(status.st_mode))
-        return mt_fail("%s: is a device or a pipe, which cannot hold a trace; give a file", output);
+        return mt_fail("%s: a device or a pipe cannot hold a trace; give a file", output);
     if (mt_is_foreign_file(output))
-        return mt_fail("%s: is a file already, and no trace; give another name", output);
+        return mt_fail("%s: exists and is not a memtap trace; give another name", output);
     const char *slash = strrchr(output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,
              slash ? output : "./");
@@ -117,8 +117,7 @@ static int check_limit(void)
 {
     struct rlimit limit;
     if (!getrlimit(RLIMIT_FSIZE, &limit) && !limit.rlim_cur)
-        return mt_fail("no trace can be written, because the file size limit is 0 (ulimit -f); "
-                       "raise the limit");
+        return mt_fail("cannot write a trace: the file size limit is 0 (ulimit -f); raise it");
     return 0;
 }
 
@@ -128,10 +127,10 @@ static int set_output(const char *given)
 {
     char pattern[3 * PATH_MAX] = "", output[PATH_MAX];
     if (!*given)
-        return mt_fail("the trace's name is empty; give a file name");
+        return mt_fail("the trace's name is empty");
     if ((size_t)snprintf(output, sizeof output, "%s", given) >= sizeof output ||
         mt_setting_complete(output, sizeof output))
-        return mt_fail("%s: the name is too long", given);
+        return mt_fail("%s: file name too long", given);
     int rc = check_output(output);
     if (rc)
         return rc;
@@ -139,7 +138,7 @@ static int set_output(const char *given)
         return mt_fail("the working directory is unknown: %s", strerror(errno));
     size_t n = strlen(pattern);
     if ((size_t)snprintf(pattern + n, sizeof pattern - n, "%s", output) >= sizeof pattern - n)
-        return mt_fail("%s: the name is too long", output);
+        return mt_fail("%s: file name too long", output);
     return setenv(mt_setting_table[MT_ID_output].variable, pattern, 1) ? mt_fail("out of memory")
                                                                        : 0;
 }
@@ -259,8 +258,8 @@ static void print_trace(struct telling *telling, const char *trace, uint64_t cpu
     bool is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
     if (cpu_ns)
         snprintf(cost, sizeof cost,
-                 cpu_ns < 1000000000 ? ", %.1f ms of CPU time to write"
-                                     : ", %.1f s of CPU time to write",
+                 cpu_ns < 1000000000 ? ", %.1f ms of CPU time to record"
+                                     : ", %.1f s of CPU time to record",
                  (double)cpu_ns / (cpu_ns < 1000000000 ? 1e6 : 1e9));
     if (mt_survey_lost(&survey))
         snprintf(lost, sizeof lost, "%s lost, ", mt_count_text(number, mt_survey_lost(&survey)));
@@ -281,10 +280,9 @@ static int print_failure(const struct mt_roster *roster)
     if (mt_roster_failure(roster, &result, function))
         name = mt_cuda_no_device_name(result, function);
     if (name)
-        mt_say(
-            "no trace was written, since no CUDA call that takes memory succeeded: %s returned %s "
-            "(%u): %s; memtap run --simulate h100 runs it without a GPU",
-            function, name, result, mt_cuda_no_device_why(result));
+        mt_say("no trace was written, because no CUDA allocation succeeded: %s returned %s (%u): "
+               "%s; memtap run --simulate h100 runs it without a GPU",
+               function, name, result, mt_cuda_no_device_why(result));
     return name != NULL;
 }
 
@@ -294,8 +292,8 @@ static int check_loader(const char *program)
     char path[PATH_MAX];
     if (!mt_find_command(program, path) || !mt_is_of_musl(path))
         return 0;
-    return mt_fail("%s: it is built for musl, and memtap's library is for glibc: neither can load "
-                   "the other; run a glibc build of it",
+    return mt_fail("%s: built for musl, which cannot load memtap's library, built for glibc; run "
+                   "a glibc build of it",
                    program);
 }
 
@@ -305,8 +303,8 @@ static void print_none(const struct mt_roster *roster, const char *program, bool
     if (print_failure(roster))
         return;
     if (mt_find_command(program, path) && mt_match_machine(path) == 0) {
-        mt_say("%s is a program for another machine, into which memtap's library cannot be loaded, "
-               "so no trace was written",
+        mt_say("%s is a program for another architecture, which cannot load memtap's library; no "
+               "trace was written",
                program);
         return;
     }
@@ -314,7 +312,7 @@ static void print_none(const struct mt_roster *roster, const char *program, bool
     bool is_simulated = getenv("CUDASIM_GPU");
     bool is_alone = pytorch == MT_PYTORCH_ALONE && has_failed && !is_simulated;
     const char *next = is_simulated || (mt_has_gpu() && !is_alone) ? ""
-                       : mt_has_gpu() ? "; install what torch depends on, or simulate a card: "
+                       : mt_has_gpu() ? "; install torch's dependencies, or simulate a card: "
                                         "memtap run --simulate h100"
                                       : "; this machine has no NVIDIA GPU: memtap run --simulate "
                                         "h100 runs the program on a simulated card";
@@ -323,7 +321,7 @@ static void print_none(const struct mt_roster *roster, const char *program, bool
                  ": the PyTorch in %s is the CPU build, without CUDA; install its CUDA build",
                  folder);
     else if (is_alone)
-        snprintf(why, sizeof why, ": the PyTorch in %s has no NVIDIA libraries beside it", folder);
+        snprintf(why, sizeof why, ": the PyTorch in %s lacks NVIDIA's libraries", folder);
     mt_say("no process used CUDA, so no trace was written%s%s", why, next);
 }
 
@@ -369,7 +367,7 @@ static int record(const struct mt_command *command, const struct mt_run_request 
     struct telling telling = {.is_quiet = is_quiet(), .is_night = request->is_night};
     int rc = mt_roster_create(&roster);
     if (rc)
-        return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
+        return mt_fail("%s: cannot create a temporary file: %s; set TMPDIR to another folder",
                        mt_roster_folder(), strerror(-rc));
     if (setenv("MEMTAP_ROSTER", roster.path, 1)) {
         mt_roster_destroy(&roster);

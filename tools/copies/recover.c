@@ -280,8 +280,8 @@ static int recover(struct recovery *recovery)
 {
     struct mt_trace_error error;
     struct mt_reader *reader;
-    int noted = mt_original_note(&recovery->original,
-                                 recovery->path); /* note the state before it is read */
+    int noted = mt_original_note(
+        &recovery->original, recovery->path); /* note the state note the state before it is read */
     if (mt_reader_open(&reader, recovery->path, &error))
         return mt_fail_trace(recovery->path, &error);
     recovery->encoder = mt_encoder_create(3);

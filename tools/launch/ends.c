@@ -76,7 +76,7 @@ static void *watch(void *data)
     return NULL;
 }
 
-/* Start a thread; signals are for the first one, which passes them on. */
+/* Start a thread with signals blocked: the main thread forwards them. */
 static int start(struct mt_kept_ends *ends)
 {
     sigset_t all, before;
@@ -138,7 +138,7 @@ void mt_ends_destroy(struct mt_kept_ends *ends)
     free(ends);
 }
 
-#define MOST_NAMED 3 /* more are named by a pattern, if one matches them alone */
+#define MOST_NAMED 3 /* more are named by a pattern that matches only them, if any */
 
 const char *mt_short_path(const char *path)
 {
@@ -163,7 +163,7 @@ static bool is_plain(const char *name)
     return !strpbrk(name, " \t\n'\"$&;()*?[]{}<>|\\`!#~");
 }
 
-/* Return how many letters all names share at their begin, or at their end. */
+/* Return the length of the names' common prefix or suffix. */
 static size_t in_common(const struct mt_every_trace *every, int at_end, size_t most)
 {
     const char *first = every->name[0];
@@ -180,8 +180,7 @@ static size_t in_common(const struct mt_every_trace *every, int at_end, size_t m
     return common;
 }
 
-/* Write a shell pattern that matches these traces and no others. Return 0, or -1 if there is
- * none. */
+/* Write a shell pattern that matches exactly these traces. Return 0, or -1 if there is none. */
 static int find_pattern(const struct mt_every_trace *every, char out[PATH_MAX])
 {
     const char *first = every->name[0];
@@ -203,7 +202,7 @@ static void print_result(const struct mt_every_trace *every)
     for (size_t i = 0; i < every->n; i++) {
         const char *name = every->name[i], *quote = is_plain(name) ? "" : "'";
         if (used + strlen(name) + 4 >= sizeof line)
-            return; /* no line for the user to copy */
+            return; /* too long to copy */
         used += (size_t)snprintf(line + used, sizeof line - used, " %s%s%s", quote, name, quote);
     }
     mt_say("all of them: memtap report%s", line);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How recorded processes end that are not our children. While the program runs, a thread reads the
- * roster and holds a descriptor of each process in it.
+ * roster and holds a pidfd of each process in it.
  */
 #ifndef MT_ENDS_H
 #define MT_ENDS_H
@@ -13,10 +13,10 @@
 
 struct mt_kept_ends;
 
-/* Start the thread. NULL: all ends will be unknown. */
+/* Start the thread. On failure return NULL: all ends are then unknown. */
 struct mt_kept_ends *mt_ends_watch(const struct mt_roster *roster);
 
-/* Stop looking for new processes: the program has ended. */
+/* Stop watching for new processes, since the program has ended. */
 void mt_ends_stop(struct mt_kept_ends *ends);
 
 /* Write how the process that wrote this trace ended, worded as in trace-format/end-note.h. Return 0
@@ -32,13 +32,13 @@ struct mt_every_trace {
     size_t n, capacity;
 };
 
-/* Return a path as a user in the working directory would write it. */
+/* Return a path relative to the working directory, as a user would write it. */
 const char *mt_short_path(const char *path);
 
-/* Add a trace by its short path. Without memory it is left out. */
+/* Add a trace by its short path. Without memory, leave it out. */
 void mt_every_trace_add(struct mt_every_trace *every, const char *name);
 
-/* Print the command that shows all, if there are several. Free them. */
+/* Print the command that shows all traces, if there are several, and free them. */
 void mt_every_trace_print(struct mt_every_trace *every);
 
 #endif

@@ -26,7 +26,7 @@ struct mt_fit {
             rises; /* counts of memory changes between runs that differ only in this variable */
     } axis[MT_MOST_VARIABLES]; /* per variable of the layout */
     double seconds;
-    int signal; /* the signal that ended it; 0: none */
+    int signal; /* the signal the signal that ended it; 0: none */
     void (*show)(
         const struct mt_fit *fit,
         const struct mt_attempt *attempt); /* called for each run that ended; may be NULL */

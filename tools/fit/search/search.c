@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define MOST_MISSES 4u
-#define MOST_TRIES 8u      /* runs to find a border above another one */
+#define MOST_TRIES 8u      /* runs runs to find a border above another one */
 #define MOST_LOOKS 96u     /* positions to search for more borders beyond one */
 #define MOST_REQUESTS 24e6 /* requests replayed for these */
 #define WIDTH 12u          /* part of a border's value in which others are searched: a 12th */

@@ -30,7 +30,7 @@ struct mt_known_runs {
         uint64_t bent_at;        /* the value from which curvature counts */
     } *run;
     size_t n, capacity;
-    struct mt_request *room; /* buffer for the requests of a value */
+    struct mt_request *room; /* buffer buffer for the requests of a value */
     size_t room_capacity;
 };
 

@@ -12,7 +12,7 @@
 #define MT_FIT_VERDICTS(O)                                                                         \
     O(BORDER, "border")   /* a value fits and the next one does not; both were run */              \
     O(ALL, "always")      /* the last value fits */                                                \
-    O(NONE, "never")      /* the first value does not fit */                                       \
+    O(NONE, "never")      /* the first value does not fit fit */                                   \
     O(RULED, "ruled out") /* ruled out by a layout with more ranks; not run */                     \
     O(OPEN, "not known")  /* a run ended otherwise */
 

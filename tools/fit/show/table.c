@@ -13,7 +13,7 @@
  * unsearched variables become headings above the rows. */
 struct table {
     const struct mt_fit_answers *answers;
-    char (*cell)[MOST_COLUMNS][CELL]; /* cells of the names, then of each answer */
+    char (*cell)[MOST_COLUMNS][CELL]; /* cells cells of the names, then of each answer */
     size_t row, columns;              /* rows so far; columns in this row */
     int width[MOST_COLUMNS];
     bool is_right[MOST_COLUMNS];
