@@ -65,8 +65,8 @@ const char *mt_holder_root_name(uint64_t root)
 
 const char *mt_holder_verb(uint64_t root)
 {
-    return root == MT_HOLDER_GARBAGE ? "garbage, in the cycle"
-           : root == MT_HOLDER_CYCLE ? "garbage, in a cycle that Python's collector cannot see:"
+    return root == MT_HOLDER_GARBAGE ? "garbage:"
+           : root == MT_HOLDER_CYCLE ? "garbage that Python's collector cannot see:"
            : root == MT_HOLDER_LOST  ? "lost: no pointer to it exists"
                                      : "held by";
 }

@@ -14,7 +14,7 @@
 /* Return the name of a root for programs: "local", "garbage"; "unknown" for a later version's. */
 const char *mt_holder_root_name(uint64_t root);
 
-/* Return what comes before a path with this root in a sentence: "held by", "garbage, in the cycle";
+/* Return what comes before a path with this root in a sentence: "held by", "garbage:";
  * of what is lost, the whole sentence. */
 const char *mt_holder_verb(uint64_t root);
 

@@ -222,7 +222,7 @@ static bool put_garbage(FILE *out, const struct mt_oom_story *story, const struc
     char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
     if (!held || !held->path || held->bytes < lacking(story))
         return false;
-    snprintf(text, sizeof text, "Do: gc.collect() before it: %s is garbage in reference cycles, %s",
+    snprintf(text, sizeof text, "Do: gc.collect() before it: %s is garbage, %s",
              mt_size_text(bytes, held->bytes), held->path);
     put(out, text, style);
     return true;

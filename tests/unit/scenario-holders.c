@@ -35,7 +35,7 @@ static void list_holders(struct mt_builder *b, enum mt_holders_moment moment, un
     }
     hold(b, loss_at(losses - 1) + 512, MT_HOLDER_LOCAL, 64 * MT_KIB,
          "local variable `last` of main() at train.py:11");
-    hold(b, BASE + 32 * MT_MIB, MT_HOLDER_GARBAGE, 0, "Scale.ctx\n.y\n.grad_fn");
+    hold(b, BASE + 32 * MT_MIB, MT_HOLDER_GARBAGE, 0, "reference cycle of Scale\n.y\n.grad_fn");
     mt_build_event4(b, MT_HOLDERS, moment, MT_HOLDERS_COMPLETE, 1234,
                     (uint64_t)(events + ago) * EVENT_NS - EVENT_NS / 2);
 }
