@@ -172,6 +172,37 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
+int mt_setting_list(const char *choices, const char *value, unsigned *bits)
+{
+    *bits = 0;
+    if (!strcmp(value, "none"))
+        return 0;
+    for (const char *at = value;; at++) {
+        size_t n = strcspn(at, ","), i = 0;
+        const char *choice = choices;
+        while (choice && !(strcspn(choice, " ") == n && !strncmp(choice, at, n))) {
+            choice = strchr(choice, ' ');
+            choice += choice != NULL;
+            i++;
+        }
+        if (!choice)
+            return -EINVAL;
+        *bits |= 1u << i;
+        at += n;
+        if (!*at)
+            return 0;
+    }
+}
+
+static int check_list(const struct mt_setting *setting, const char *value, char *wrong, size_t size)
+{
+    unsigned bits;
+    int rc = mt_setting_list(setting->choices, value, &bits);
+    if (rc)
+        snprintf(wrong, size, "is not none or a list, with commas, of: %s", setting->choices);
+    return rc;
+}
+
 /* Check a value. Return 0, or -EINVAL with the error in `wrong`, worded to follow the value. */
 static int check(const struct mt_setting *setting, const char *value, char *wrong, size_t size)
 {
@@ -185,6 +216,8 @@ static int check(const struct mt_setting *setting, const char *value, char *wron
     case MT_SETTING_TIME:
     case MT_SETTING_COUNT:
         return check_limit(setting, value, wrong, size);
+    case MT_SETTING_LIST:
+        return check_list(setting, value, wrong, size);
     case MT_SETTING_BOUND:
         return check_bound(value, wrong, size);
     case MT_SETTING_PATTERN:

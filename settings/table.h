@@ -20,6 +20,7 @@ enum mt_setting_kind {
     MT_SETTING_MODE,  /* file permissions in octal, or umask */
     MT_SETTING_TIME,  /* 90s, 10m, 1.5h, or none */
     MT_SETTING_COUNT, /* a positive number, or none */
+    MT_SETTING_LIST,  /* some of its choices, with commas between, or none */
     MT_SETTING_BOUND, /* an age (14d), a size (20G), both with a comma (14d,20G), or all */
 };
 
@@ -42,6 +43,9 @@ enum mt_setting_kind {
     S(keep_runs, "keep-runs", 0, "MEMTAP_KEEP_RUNS", "all", BOUND, NULL, "BOUND",                \
       "remove traces of ended runs with this output name that\n"                                \
       "are older than 14d, or exceed 20G in all (14d,20G: both)")                                  \
+    S(holders, "holders", 0, "MEMTAP_HOLDERS", "none", LIST, "oom", "WHEN",          \
+      "find what keeps each block alive: oom, when memory runs\n"                                   \
+      "out; or none (default)")                                                 \
     S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
       "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \
@@ -114,6 +118,11 @@ uint64_t mt_setting_time(const char *value);
 /* Parse an MT_SETTING_BOUND into the most nanoseconds and bytes, UINT64_MAX if unlimited. Return 0
  * or -EINVAL. */
 int mt_setting_bound(const char *value, uint64_t *ns, uint64_t *bytes);
+
+/* Read an MT_SETTING_LIST of these choices: a bit for each, the first the lowest. Return 0 or
+ * -EINVAL.
+ */
+int mt_setting_list(const char *choices, const char *value, unsigned *bits);
 
 /* Return an MT_SETTING_COUNT; 0 for none or an invalid value. */
 uint64_t mt_setting_count(const char *value);

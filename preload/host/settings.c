@@ -45,6 +45,9 @@ void mt_settings_read(void)
     mt_settings.is_verbose = !strcmp(mt_settings.verbose, "1");
     mt_settings.has_thread = !strcmp(mt_settings.thread, "1");
     mt_settings.zstd_level = atoi(mt_settings.level);
+    mt_setting_list(mt_setting_table[MT_ID_holders].choices, mt_settings.holders,
+                    &mt_settings.holders_at);
+    mt_settings.holders_at <<= 1; /* the first moment is 1 */
     mt_settings.file_mode = mt_setting_mode(mt_settings.mode);
     mt_settings.is_light = !strcmp(mt_settings.light, "1");
     mt_settings.keep_bytes = mt_setting_size(mt_settings.keep);

@@ -19,6 +19,7 @@ enum {
     MT_SIZE_OF_TIME = 64,
     MT_SIZE_OF_COUNT = 64,
     MT_SIZE_OF_BOUND = 64,
+    MT_SIZE_OF_LIST = 64,
 };
 
 struct mt_settings {
@@ -28,6 +29,7 @@ struct mt_settings {
 #undef MT_SETTING_MEMBER
     int python_stacks, native_stacks; /* "both" sets both */
     int zstd_level;
+    unsigned holders_at;           /* a bit for each enum mt_holders_moment */
     int file_mode;                 /* permissions of traces; 0: by the umask */
     uint64_t keep_bytes;           /* 0: all */
     uint64_t most_ns, most_events; /* limits of the run; 0: none */

@@ -2,6 +2,7 @@
 #include "preload/record/parts.h"
 #include "info.h"
 #include "preload/cuda/cupti.h"
+#include "preload/holders/holders.h"
 #include "preload/hooks/pools.h"
 #include "preload/host/settings.h"
 #include "preload/modules/node-names.h"
@@ -53,6 +54,7 @@ const struct mt_part mt_parts[] = {
     {.reset = mt_node_names_reset},
     {.find = mt_native_find, .start = start_native, .reset = mt_native_reset},
     {.find = find_python, .start = start_python, .reset = mt_python_reset},
+    {.find = mt_holders_find, .reset = mt_holders_reset},
     {.reset = mt_threads_reset},
     {.reset = mt_watch_reset},
     {.hold = mt_device_memory_hold, .release = mt_device_memory_release},

@@ -231,6 +231,14 @@ bool mt_python_is_near(struct mt_thread *self, const char *function, const char 
     return false;
 }
 
+const struct mt_python_layout *mt_python_layout(uint64_t *thread)
+{
+    bool is_known = atomic_load_explicit(&python.status, memory_order_acquire) == CHECKED &&
+                    !python.found.is_finalizing();
+    *thread = is_known ? (uint64_t)(uintptr_t)python.found.thread_state() : 0;
+    return is_known ? python.layout : NULL;
+}
+
 const char *mt_python_version(void)
 {
     return python.version;

@@ -53,6 +53,10 @@ struct mt_python_place {
 bool mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
                        struct mt_python_place *out);
 
+/* Return the layout of this process's Python, and the calling thread's state in it (PyThreadState;
+ * 0: none); NULL: there is none, or memtap does not know it, or has not met a frame of it. */
+const struct mt_python_layout *mt_python_layout(uint64_t *thread);
+
 /* Return for the trace this process's version of Python, "3.11.7", or "". */
 const char *mt_python_version(void);
 

@@ -3,6 +3,7 @@
 #include "alloc-conf.h"
 #include "blocks.h"
 #include "hooks-math.h"
+#include "preload/holders/holders.h"
 #include "preload/modules/gradients.h"
 #include "preload/modules/kv-cache.h"
 #include "preload/modules/node-names.h"
@@ -78,6 +79,7 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved,
 {
     record_memory(MT_OOM, device, MT_ARGS((uint64_t)size, allocated, reserved), MT_CALLER());
     mt_watch_hint();
+    mt_holders_search(MT_HOLDERS_OOM);
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 

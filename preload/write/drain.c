@@ -133,10 +133,12 @@ void mt_writer_drain(bool is_last)
         return; /* try again next time */
     if (mt_writer.light && !is_last && !is_asked && mt_tail_exists())
         mt_order_hold_back(&mt_writer.order); /* so that few blocks are live at the window's end */
+    mt_holder_events_take();
     mt_writer_define();
     mt_writer.is_gathering = mt_writer.light != NULL;
     write_collected();
     write_losses(is_last);
+    mt_holder_events_write(write_events);
     mt_writer_end_window(is_last);
     mt_writer.is_gathering = false;
     mt_writer_end_block();

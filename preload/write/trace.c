@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The beginning and the end of the trace. */
 #include "device-watch.h"
+#include "preload/holders/holders.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "writer-parts.h"
@@ -103,6 +104,8 @@ void mt_writer_end_trace(void)
 {
     mt_writer_drain(false);
     mt_watch_finish();
+    for (unsigned i = 0; i < MT_HOLDERS_SEARCHES && mt_holders_await(); i++)
+        mt_writer_drain(false);
     mt_writer_drain(true);
     close_trace();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/host/memory.h"
 #include "preload/host/no-signals.h"
+#include "preload/host/own-stack.h"
 #include "preload/host/settings.h"
 #include "preload/record/lock.h"
 #include "preload/record/wake.h"
@@ -42,22 +43,6 @@ static void work(void)
     choose_piece();
 }
 
-/* Call a function on another stack. The frame pointer lets a debugger find its way back to the
- * caller's stack. */
-static __attribute__((noinline)) void call_on(char *top, void (*function)(void))
-{
-    __asm__ volatile("" ::"r"(__builtin_frame_address(0)));
-    __asm__ volatile("movq %%rsp, %%rbx\n\t"
-                     "movq %0, %%rsp\n\t"
-                     "call *%1\n\t"
-                     "movq %%rbx, %%rsp"
-                     : "+r"(top), "+r"(function)
-                     :
-                     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0",
-                       "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-                       "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
-}
-
 static int call_on_own_stack(void (*function)(void))
 {
     if (!stack) {
@@ -66,7 +51,7 @@ static int call_on_own_stack(void (*function)(void))
             return -ENOMEM;
         mprotect(stack, STACK_GUARD, PROT_NONE);
     }
-    call_on(stack + STACK_SIZE, function);
+    mt_call_on_stack(stack + STACK_SIZE, function);
     return 0;
 }
 

@@ -195,6 +195,11 @@ void mt_writer_forget_shortage(void);
 bool mt_writer_accept_request(void);
 void mt_writer_answer_request(bool is_new);
 
+/* Take the holders that a search has found (holders.h), before a drain. Write
+ * them after its events. write: events, with a bit for each of their kinds. */
+void mt_holder_events_take(void);
+void mt_holder_events_write(void (*write)(struct mt_event *events, size_t n, uint64_t kinds));
+
 /* Write events, overwriting their arguments; write one event, returning 0. */
 void mt_writer_put_all(struct mt_event *events, size_t n);
 int mt_writer_put(const struct mt_event *event);

@@ -31,6 +31,7 @@ SUBFOLDERS = {
         "python",
         "modules",
         "stacks",
+        "holders",
         "write",
         "hooks",
         "torch",

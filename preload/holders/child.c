@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "child.h"
+#include "paths.h"
+#include "picture.h"
+#include "preload/host/memory.h"
+#include "preload/host/no-signals.h"
+#include "preload/host/own-stack.h"
+#include "preload/record/clock.h"
+#include "python-graph.h"
+#include "torch-graph.h"
+#include "trace-format/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/time.h>
+
+#define STACK ((size_t)8 << 20)
+#define HANDLERS_STACK ((size_t)1 << 16)
+#define SLOWEST 4            /* seconds for one of the processor's */
+#define WRITE_NS 1000000000u /* to write what was found when the time is up */
+#define BETWEEN_CHECKS 4096u
+
+static struct mt_holders_answer *answer;
+static sigjmp_buf time_is_up;
+static volatile bool is_writing;
+
+static _Noreturn void end(uint32_t result)
+{
+    answer->result = result;
+    answer->objects = mt_picture.n;
+    answer->end_ns = mt_clock(CLOCK_MONOTONIC);
+    answer->cpu_ns = mt_clock(CLOCK_PROCESS_CPUTIME_ID);
+    atomic_store(&answer->is_done, 1);
+    for (;;)
+        syscall(SYS_exit_group, 0);
+}
+
+static void on_crash(int number)
+{
+    if (!mt_may_crash) {
+        answer->result = MT_HOLDERS_CRASHED;
+        for (;;)
+            syscall(SYS_exit_group, number);
+    }
+    mt_may_crash = false;
+    mt_crashes++;
+    siglongjmp(mt_crash_point, 1);
+}
+
+/* Limit the processor's time, and, where that comes slowly, the time. */
+static void set_timers(uint64_t ns)
+{
+    struct itimerval timer = {{0, 0}, {(time_t)(ns / 1000000000u), (long)(ns / 1000 % 1000000u)}};
+    setitimer(ITIMER_PROF, &timer, NULL);
+    timer.it_value.tv_sec *= SLOWEST;
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void on_time(int number)
+{
+    (void)number;
+    if (is_writing)
+        end(MT_HOLDERS_TIME);
+    siglongjmp(time_is_up, 1);
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NODEFER | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+/* Be no process of the program's: its handlers, its files, and its timers are not for this one. */
+static void settle(void)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    const uint64_t all = ~UINT64_C(0), none_of_those = ~(MT_SIGNALS_LEFT | MT_SIGNAL(SIGABRT) |
+                                                         MT_SIGNAL(SIGALRM) | MT_SIGNAL(SIGPROF));
+    mt_signals_mask(SIG_SETMASK, &all, NULL);
+    for (int number = 1; number < NSIG; number++)
+        if (number != SIGKILL && number != SIGSTOP)
+            signal(number, SIG_DFL);
+    if (syscall(SYS_close_range, 0, ~0U, 0))
+        for (int fd = 0; fd < 65536; fd++)
+            close(fd);
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, "1000", 4) > 0)
+        close(fd);
+    stack_t stack = {.ss_sp = mt_map(HANDLERS_STACK), .ss_size = HANDLERS_STACK};
+    if (stack.ss_sp)
+        sigaltstack(&stack, NULL);
+    for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        handle(crashes[i], on_crash);
+    handle(SIGALRM, on_time);
+    handle(SIGPROF, on_time);
+    mt_signals_mask(SIG_SETMASK, &none_of_those, NULL);
+}
+
+static __attribute__((noinline)) void expand(uint32_t node)
+{
+    if (mt_picture.sort[node] == MT_NODE_OBJECT) {
+        mt_object_expand(node);
+    } else if (MT_MAY_CRASH()) {
+        mt_torch_expand(node);
+        mt_crash_over();
+    }
+}
+
+/* Go through all that the queue leads to. */
+static void walk(void)
+{
+    unsigned until_check = BETWEEN_CHECKS;
+    for (uint32_t node; (node = mt_picture_next()) != MT_NO_NODE;) {
+        if (!--until_check) {
+            until_check = BETWEEN_CHECKS;
+            if (getppid() != mt_picture.parent_pid)
+                end(MT_HOLDERS_CRASHED); /* nobody waits for the answer */
+        }
+        expand(node);
+    }
+}
+
+/* Each call finds its own roots, and the first path is the one that is kept: so what the program
+ * itself names comes first. */
+static void search(void)
+{
+    mt_objects_count();
+    mt_roots_of_code(true);
+    mt_roots_of_threads();
+    walk();
+    mt_roots_of_code(false);
+    walk();
+    mt_roots_at_hand();
+    walk();
+    mt_roots_native();
+    walk();
+    mt_roots_garbage();
+    walk();
+}
+
+static uint32_t read_picture(void)
+{
+    volatile int rc = -EFAULT;
+    if (!mt_holder_python.layout || !mt_holder_python.holding)
+        return MT_HOLDERS_PYTHON_UNKNOWN;
+    if (mt_mappings_read())
+        return MT_HOLDERS_REFUSED;
+    if (MT_MAY_CRASH()) {
+        rc = mt_objects_read();
+        mt_crash_over();
+    }
+    return !rc             ? MT_HOLDERS_COMPLETE
+           : rc == -ENOMEM ? MT_HOLDERS_MEMORY
+                           : MT_HOLDERS_PYTHON_UNKNOWN;
+}
+
+static void work(void)
+{
+    volatile uint32_t result = read_picture();
+    if (result)
+        end(result);
+    if (!sigsetjmp(time_is_up, 1))
+        search();
+    else
+        result = MT_HOLDERS_TIME;
+    mt_may_crash = false;
+    is_writing = true;
+    set_timers(WRITE_NS);
+    bool has_room = mt_paths_write(answer);
+    if (!result && !mt_torch_head)
+        result = MT_HOLDERS_TORCH_UNKNOWN;
+    if (!result && (mt_picture.is_full || !has_room))
+        result = MT_HOLDERS_MEMORY;
+    end(result);
+}
+
+_Noreturn void mt_holders_child(struct mt_holders_answer *out, int parent, uint64_t most_ns)
+{
+    answer = out;
+    mt_picture.parent_pid = parent;
+    settle();
+    set_timers(most_ns);
+    char *stack = mt_map(STACK);
+    if (stack)
+        mt_call_on_stack(stack + STACK, work);
+    end(MT_HOLDERS_MEMORY);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "holders.h"
+#include "child.h"
+#include "preload/host/memory.h"
+#include "preload/host/no-signals.h"
+#include "preload/host/settings.h"
+#include "preload/loader/find-real.h"
+#include "preload/record/recorder.h"
+#include "preload/stacks/python-stack.h"
+#include "python-graph.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+
+#define SEARCH_NS 5000000000u
+/* At the end, for all searches, and then for what they have found until then. */
+#define LAST_WAIT_NS 5000000000u
+#define LAST_WORDS_NS 1500000000u
+#define WAIT_NS 5000000
+#define FREE_SEARCHES 3u /* which may take as long as they take */
+#define SHARE 20u        /* then at most this part of the time */
+
+enum state { NONE, BEGINS, RUNS, FAILED };
+
+/* Searches that are on their way or wait for the writer. A program that goes on after the first of
+ * two shortages may end by the second. */
+#define MOST_RUNNING 2u
+
+struct search {
+    _Atomic int state; /* enum state */
+    int child;
+    bool is_killed;
+    uint32_t moment;
+    uint64_t begin_ns;
+    struct mt_holders_answer *answer;
+};
+
+static struct {
+    struct search search[MT_HOLDERS_SEARCHES];
+    struct search *taken;             /* by the writer */
+    uint64_t until_ns;                /* to wait at the end; 0: it has not begun */
+    _Atomic unsigned n;               /* so far */
+    _Atomic uint64_t end_ns, last_ns; /* of the last one: when it ended, how long it took */
+} holders;
+
+static uint64_t find(const char *name)
+{
+    return (uint64_t)(uintptr_t)mt_real_dlsym(RTLD_DEFAULT, name);
+}
+
+void mt_holders_find(void)
+{
+    struct mt_holder_python *python = &mt_holder_python;
+    python->first_interpreter =
+        (void *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyInterpreterState_Head");
+    python->next_interpreter =
+        (void *(*)(void *))mt_real_dlsym(RTLD_DEFAULT, "PyInterpreterState_Next");
+    python->first_thread =
+        (void *(*)(void *))mt_real_dlsym(RTLD_DEFAULT, "PyInterpreterState_ThreadHead");
+    python->next_thread = (void *(*)(void *))mt_real_dlsym(RTLD_DEFAULT, "PyThreadState_Next");
+    python->runtime = find("_PyRuntime");
+    python->module = find("PyModule_Type");
+    python->frame = find("PyFrame_Type");
+    python->function = find("PyFunction_Type");
+    python->method = find("PyMethod_Type");
+    python->generator = find("PyGen_Type");
+    python->coroutine = find("PyCoro_Type");
+    python->async_generator = find("PyAsyncGen_Type");
+    python->traceback = find("PyTraceBack_Type");
+}
+
+/* Read what Python's state is at the moment. Return whether memtap knows its objects. */
+static bool note_python(void)
+{
+    struct mt_holder_python *python = &mt_holder_python;
+    bool is_found = python->first_interpreter && python->next_interpreter && python->first_thread &&
+                    python->next_thread && python->module && python->function;
+    python->layout = is_found ? mt_python_layout(&python->thread) : NULL;
+    python->holding = python->layout ? mt_holder_layout_of(python->layout->minor) : NULL;
+    return python->holding != NULL;
+}
+
+static bool is_wanted(enum mt_holders_moment moment)
+{
+    return moment == MT_HOLDERS_REQUESTED || mt_settings.holders_at & 1u << moment;
+}
+
+/* Return whether searches take little of the time so far. */
+static bool is_cheap(uint64_t now)
+{
+    return holders.n < FREE_SEARCHES || now - holders.end_ns > SHARE * holders.last_ns;
+}
+
+/* Return a free search, which is the caller's now; NULL: there is none. */
+static struct search *claim(void)
+{
+    unsigned running = 0;
+    for (unsigned i = 0; i < MT_HOLDERS_SEARCHES; i++)
+        running +=
+            holders.search[i].state == RUNS && !atomic_load(&holders.search[i].answer->is_done);
+    for (unsigned i = 0; i < MT_HOLDERS_SEARCHES && running < MOST_RUNNING; i++) {
+        int none = NONE;
+        if (atomic_compare_exchange_strong(&holders.search[i].state, &none, BEGINS))
+            return &holders.search[i];
+    }
+    return NULL;
+}
+
+/* Make the child. The flags of clone are those of fork, but no signal says that it has ended: no
+ * handler of the program's runs, and none of its waits sees it. */
+static long make_child(struct mt_holders_answer *answer)
+{
+    int parent = getpid();
+    uint64_t all = ~UINT64_C(0), before;
+    mt_signals_mask(SIG_SETMASK, &all, &before);
+    long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+    if (!child)
+        mt_holders_child(answer, parent, SEARCH_NS);
+    mt_signals_mask(SIG_SETMASK, &before, NULL);
+    return child;
+}
+
+static void begin(struct search *search, enum mt_holders_moment moment, uint64_t now)
+{
+    int saved = errno;
+    search->moment = moment;
+    search->begin_ns = now;
+    search->child = -1;
+    search->is_killed = false;
+    search->answer = mmap(NULL, sizeof *search->answer, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (search->answer == MAP_FAILED) {
+        search->answer = NULL;
+    } else if (!note_python()) {
+        search->answer->result = MT_HOLDERS_PYTHON_UNKNOWN;
+        atomic_store(&search->answer->is_done, 1);
+    } else {
+        search->answer->begin_ns = now;
+        search->child = (int)make_child(search->answer);
+        search->answer->pause_ns = mt_now() - now;
+    }
+    errno = saved;
+    atomic_store(&search->state, search->child < 0 ? FAILED : RUNS);
+}
+
+void mt_holders_search(enum mt_holders_moment moment)
+{
+    uint64_t now = mt_now();
+    if (!is_wanted(moment) || !mt_is_recording() || mt_is_restricted || !mt_is_recorded() ||
+        !mt_holder_python.first_interpreter || !is_cheap(now))
+        return;
+    struct search *search = claim();
+    if (search) {
+        atomic_fetch_add(&holders.n, 1);
+        begin(search, moment, now);
+    }
+}
+
+/* Wait for the child's end. Return whether it has come. */
+static bool has_ended(const struct search *search, uint64_t most_ns)
+{
+    uint64_t until = mt_now() + most_ns;
+    long child;
+    do {
+        child = syscall(SYS_wait4, search->child, NULL, __WALL | WNOHANG, NULL);
+        if (!child && most_ns)
+            syscall(SYS_nanosleep, &(struct timespec){0, WAIT_NS}, NULL);
+    } while (!child && mt_now() < until);
+    return child != 0; /* an error: somebody else has waited for it */
+}
+
+/* Return the oldest search that is no other thread's; NULL: there is none. */
+static struct search *oldest(void)
+{
+    struct search *oldest = NULL;
+    for (struct search *search = holders.search; search < holders.search + MT_HOLDERS_SEARCHES;
+         search++)
+        if (search->state >= RUNS && (!oldest || search->begin_ns < oldest->begin_ns))
+            oldest = search;
+    return oldest;
+}
+
+bool mt_holders_await(void)
+{
+    struct search *search = oldest();
+    uint64_t now = mt_now();
+    holders.until_ns = holders.until_ns ? holders.until_ns : now + LAST_WAIT_NS;
+    uint64_t most_ns = holders.until_ns > now ? holders.until_ns - now : 0;
+    if (!search || search->state != RUNS || has_ended(search, most_ns))
+        return search != NULL;
+    syscall(SYS_kill, search->child, SIGALRM);
+    if (!has_ended(search, LAST_WORDS_NS)) {
+        search->is_killed = true;
+        syscall(SYS_kill, search->child, SIGKILL);
+        has_ended(search, LAST_WORDS_NS);
+    }
+    return true;
+}
+
+bool mt_holders_take(struct mt_holders_found *found)
+{
+    struct search *search = oldest();
+    if (!search || (search->state == RUNS && !has_ended(search, 0)))
+        return false;
+    struct mt_holders_answer *answer = search->answer;
+    found->answer = answer && atomic_load(&answer->is_done) ? answer : NULL;
+    found->begin_ns = search->begin_ns;
+    found->moment = search->moment;
+    found->result = found->answer           ? answer->result
+                    : search->is_killed     ? MT_HOLDERS_TIME
+                    : search->state == RUNS ? MT_HOLDERS_CRASHED
+                    : answer                ? MT_HOLDERS_REFUSED
+                                            : MT_HOLDERS_MEMORY;
+    holders.taken = search;
+    return true;
+}
+
+void mt_holders_give_back(void)
+{
+    struct search *search = holders.taken;
+    holders.end_ns = mt_now();
+    if (search->answer && search->answer->end_ns > search->begin_ns)
+        holders.last_ns = search->answer->end_ns - search->begin_ns;
+    mt_unmap(search->answer, sizeof *search->answer);
+    search->answer = NULL;
+    atomic_store(&search->state, NONE);
+}
+
+void mt_holders_reset(void)
+{
+    for (unsigned i = 0; i < MT_HOLDERS_SEARCHES; i++)
+        mt_unmap(holders.search[i].answer, sizeof *holders.search[i].answer);
+    memset(&holders, 0, sizeof holders);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "picture.h"
+#include "preload/host/memory.h"
+#include "preload/python/python-objects.h"
+#include "preload/stacks/python-frames.h"
+#include "python-graph.h"
+#include "torch-graph.h"
+
+#include <errno.h>
+
+struct mt_holder_python mt_holder_python;
+
+#define KNOWN 4096u                          /* types */
+#define LINK ~UINT64_C(3)                    /* the other bits of a link are the collector's */
+#define MOST_INTERPRETER (UINT64_C(1) << 20) /* bytes to search */
+enum { GENERATION = 24, GENERATIONS = 3, YOUNGEST = 72, FROZEN = 80, HEAD = 16 };
+
+static uint64_t link_at(uint64_t address)
+{
+    return mt_word(address) & LINK;
+}
+
+/* Return whether a list's head stands there. */
+static bool is_list(uint64_t head)
+{
+    uint64_t next = link_at(head), previous = link_at(head + 8);
+    return mt_is_readable(next, 16) && mt_is_readable(previous, 16) && link_at(next + 8) == head &&
+           link_at(previous) == head;
+}
+
+/* Find the collector's generations in an interpreter's state: three lists, behind them the address
+ * of the first, and a fourth for frozen objects. */
+static uint64_t find_generations(uint64_t state)
+{
+    for (uint64_t at = state; at < state + MOST_INTERPRETER && mt_is_readable(at, 104); at += 8)
+        if (mt_word(at + YOUNGEST) == at && is_list(at) && is_list(at + GENERATION) &&
+            is_list(at + 2 * GENERATION) && is_list(at + FROZEN))
+            return at;
+    return 0;
+}
+
+/* Walk a list: add its objects, or only count them. Return how many; 0 with is_adding where there
+ * is no room. */
+static uint64_t walk_list(uint64_t head, bool is_adding)
+{
+    uint64_t n = 0;
+    for (uint64_t at = link_at(head); at != head && mt_is_readable(at, 32); at = link_at(at), n++) {
+        if (!is_adding)
+            continue;
+        uint64_t object = at + HEAD;
+        uint32_t node = mt_picture_add(object, MT_NODE_OBJECT);
+        if (node == MT_NO_NODE)
+            return 0;
+        mt_picture.flags[node] = MT_NODE_IS_TRACKED;
+        mt_picture.refs[node] = mt_holder_python.layout->minor >= 12
+                                    ? (int64_t)(uint32_t)mt_word(object)
+                                    : (int64_t)mt_word(object);
+    }
+    return n;
+}
+
+static uint64_t walk_lists(uint64_t generations, bool is_adding)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < GENERATIONS; i++)
+        n += walk_list(generations + (uint64_t)i * GENERATION, is_adding);
+    return n + walk_list(generations + FROZEN, is_adding);
+}
+
+int mt_objects_read(void)
+{
+    enum { MOST = 1 << 26, MORE = 1 << 20 };
+    uint64_t generations[16], n_objects = 0;
+    unsigned n = 0;
+    const struct mt_holder_python *python = &mt_holder_python;
+    for (void *state = python->first_interpreter(); state && n < 16;
+         state = python->next_interpreter(state)) {
+        generations[n] = find_generations((uint64_t)(uintptr_t)state);
+        if (!generations[n] && python->runtime) /* up to 3.8 they are the process's */
+            generations[n] = find_generations(python->runtime);
+        if (!generations[n])
+            return -ENOENT;
+        n_objects += walk_lists(generations[n++], false);
+        if (python->layout->minor < 9)
+            break;
+    }
+    if (!n_objects)
+        return -ENOENT;
+    if (n_objects > MOST || mt_picture_create((uint32_t)(2 * n_objects + MORE)))
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++)
+        walk_lists(generations[i], true);
+    return 0;
+}
+
+static uint64_t flags_of(uint64_t type)
+{
+    return mt_word(type + MT_TYPE_FLAGS);
+}
+
+static enum mt_holder_type type_by_name(uint64_t type)
+{
+    static const struct {
+        const char *name;
+        enum mt_holder_type type;
+    } known[] = {{"TensorBase", MT_TYPE_TENSOR},       {"_TensorBase", MT_TYPE_TENSOR},
+                 {"_FunctionBase", MT_TYPE_CONTEXT},   {"StorageBase", MT_TYPE_STORAGE},
+                 {"Optimizer", MT_TYPE_OPTIMIZER},     {"_localdummy", MT_TYPE_OF_THREAD},
+                 {"_lru_cache_wrapper", MT_TYPE_CACHE}};
+    bool has_gc = flags_of(type) & MT_FLAG_GC;
+    for (unsigned depth = 0; type && depth < 16; depth++, type = mt_word(type + MT_TYPE_BASE)) {
+        const char *name = (const char *)(uintptr_t)mt_word(type + 24);
+        const char *dot = strrchr(name, '.');
+        name = dot ? dot + 1 : name;
+        for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+            if (!strcmp(name, known[i].name))
+                return known[i].type;
+    }
+    return has_gc ? MT_TYPE_PLAIN : MT_TYPE_LEAF;
+}
+
+enum mt_holder_type mt_holder_type_of(uint64_t object)
+{
+    static struct {
+        uint64_t type;
+        enum mt_holder_type is;
+    } *known; /* memory that only the child has */
+    uint64_t type = mt_word(object + MT_OBJECT_TYPE);
+    unsigned i = (unsigned)(type >> 4 ^ type >> 16) % KNOWN;
+    if (!known && !(known = mt_map(KNOWN * sizeof *known)))
+        return type_by_name(type);
+    if (known[i].type != type) {
+        known[i].is = type_by_name(type);
+        known[i].type = type;
+    }
+    return known[i].is;
+}
+
+uint64_t mt_holder_wrapped(uint64_t object)
+{
+    enum {
+        WRAPPED = 16,
+        LEAST_ADDRESS = 4096
+    }; /* perhaps behind a word that says it is borrowed */
+    uint64_t word = mt_word(object + WRAPPED);
+    return word < LEAST_ADDRESS ? mt_word(object + WRAPPED + 8) : word;
+}
+
+/* Return whether its type may be asked: that of types only for those on the heap. */
+static bool may_visit(uint64_t object, uint64_t type)
+{
+    uint64_t flags = flags_of(type);
+    return flags & MT_FLAG_GC &&
+           (!(flags >> MT_FLAG_TYPE_BIT & 1) || flags_of(object) & MT_FLAG_HEAP);
+}
+
+void mt_object_visit(uint64_t object, mt_visit *visit, void *data)
+{
+    typedef int traverse(void *object, mt_visit *visit, void *data);
+    if (MT_MAY_CRASH()) {
+        uint64_t type = mt_word(object + MT_OBJECT_TYPE);
+        uint64_t call = may_visit(object, type) ? mt_word(type + MT_TYPE_TRAVERSE) : 0;
+        if (call)
+            ((traverse *)(uintptr_t)call)((void *)(uintptr_t)object, visit, data);
+        mt_crash_over();
+    }
+}
+
+static int take_off(void *object, void *unused)
+{
+    uint32_t node = mt_picture_find((uint64_t)(uintptr_t)object);
+    (void)unused;
+    if (node != MT_NO_NODE)
+        mt_picture.refs[node]--;
+    return 0;
+}
+
+void mt_objects_count(void)
+{
+    uint32_t n = mt_picture.n;
+    for (uint32_t node = 0; node < n; node++)
+        mt_object_visit(mt_picture.address[node], take_off, NULL);
+}
+
+static int reach(void *object, void *data)
+{
+    uint64_t address = (uint64_t)(uintptr_t)object;
+    enum mt_holder_type is = address ? mt_holder_type_of(address) : MT_TYPE_LEAF;
+    if (is == MT_TYPE_OPTIMIZER)
+        mt_picture_reach_later(address, MT_NODE_OBJECT, *(const uint32_t *)data);
+    else if (is != MT_TYPE_LEAF)
+        mt_picture_reach(address, MT_NODE_OBJECT, *(const uint32_t *)data);
+    return 0;
+}
+
+/* Reach what the C++ part of an object has. */
+static void expand_wrapped(uint64_t object, uint32_t node)
+{
+    enum { THREAD_DICT = 16, HEAD_OF_OBJECT = 16, MOST_CONTEXT = 1024 };
+    uint64_t type = mt_word(object + MT_OBJECT_TYPE), size;
+    switch (mt_holder_type_of(object)) {
+    case MT_TYPE_TENSOR:
+        mt_torch_learn(mt_holder_wrapped(object));
+        mt_picture_reach(mt_holder_wrapped(object), MT_NODE_IMPL, node);
+        break;
+    case MT_TYPE_STORAGE:
+        mt_picture_reach(mt_holder_wrapped(object), MT_NODE_STORAGE, node);
+        break;
+    case MT_TYPE_CONTEXT:
+        size = mt_word(type + MT_TYPE_BASIC_SIZE);
+        if (size > HEAD_OF_OBJECT && size < MOST_CONTEXT)
+            mt_torch_scan(object + HEAD_OF_OBJECT, (size - HEAD_OF_OBJECT) / 8, node);
+        break;
+    case MT_TYPE_OF_THREAD:
+        if (mt_word(object + THREAD_DICT))
+            mt_picture_reach(mt_word(object + THREAD_DICT), MT_NODE_OBJECT, node);
+        break;
+    default:
+        break;
+    }
+}
+
+void mt_object_expand(uint32_t node)
+{
+    uint64_t object = mt_picture.address[node];
+    mt_object_visit(object, reach, &node);
+    if (MT_MAY_CRASH()) {
+        expand_wrapped(object, node);
+        mt_crash_over();
+    }
+}
+
+static uint64_t size_of_tuple(uint64_t tuple)
+{
+    return tuple ? mt_word(tuple + 16) : 0;
+}
+
+unsigned mt_frame_variables(uint64_t code)
+{
+    const struct mt_holder_layout *holding = mt_holder_python.holding;
+    unsigned n = (unsigned)mt_py_int(code, holding->code_locals);
+    if (holding->code_cells >= 0)
+        n += (unsigned)(size_of_tuple(mt_word(code + (uint64_t)holding->code_cells)) +
+                        size_of_tuple(mt_word(code + (uint64_t)holding->code_free)));
+    return n < 65536 ? n : 0;
+}
+
+void mt_variable_name(uint64_t code, unsigned i, char *out, unsigned size)
+{
+    const struct mt_holder_layout *holding = mt_holder_python.holding;
+    uint64_t names = mt_word(code + (uint64_t)holding->code_names);
+    unsigned locals = (unsigned)mt_py_int(code, holding->code_locals);
+    if (holding->code_cells >= 0 && i >= locals) {
+        uint64_t cells = mt_word(code + (uint64_t)holding->code_cells);
+        i -= locals;
+        names = cells;
+        if (i >= size_of_tuple(cells)) {
+            i -= (unsigned)size_of_tuple(cells);
+            names = mt_word(code + (uint64_t)holding->code_free);
+        }
+    }
+    *out = '\0';
+    if (i < size_of_tuple(names))
+        mt_py_text(mt_holder_python.layout, mt_word(names + 24 + 8ull * i), out, size);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What refers to what, in the child process that has a picture of the program's memory (child.c):
+ * nodes by their address, each with the node from which it was first reached. Everything here is of
+ * the child: one thread, memory of its own straight from the kernel, no locks.
+ */
+#ifndef MT_HOLDERS_PICTURE_H
+#define MT_HOLDERS_PICTURE_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum mt_node_sort {
+    MT_NODE_OBJECT,  /* of Python */
+    MT_NODE_IMPL,    /* c10::TensorImpl */
+    MT_NODE_STORAGE, /* c10::StorageImpl */
+    MT_NODE_GRAPH,   /* torch::autograd::Node */
+    MT_NODE_CHUNK,   /* of the C++ heap, which one of those has */
+};
+
+enum {
+    MT_NODE_IS_TRACKED = 1, /* by Python's collector */
+    MT_NODE_IS_REACHED = 2,
+    MT_NODE_IS_GLOBALS = 4, /* a module, or its dict: only a root */
+    MT_NODE_IS_IN_CYCLE = 8,
+};
+
+#define MT_NO_NODE UINT32_MAX
+#define MT_ROOT_BIT (1u << 31) /* of a parent: the rest is a root's number */
+
+/* How a path begins. */
+enum mt_picture_root_sort {
+    MT_ROOT_NATIVE,  /* something that no Python object refers to, but counts as referred to */
+    MT_ROOT_FRAME,   /* a local variable of a running function */
+    MT_ROOT_STACK,   /* a value that it has at hand */
+    MT_ROOT_GLOBALS, /* a module's dict */
+    MT_ROOT_HANDLED, /* an exception that is being handled */
+    MT_ROOT_RAISED,
+    MT_ROOT_LAST, /* sys.last_exc */
+    MT_ROOT_THREAD,
+    MT_ROOT_CYCLE,
+};
+
+struct mt_picture_root {
+    enum mt_picture_root_sort sort;
+    uint32_t index;   /* of the frame's variable */
+    uint64_t address; /* of the frame, or the dict */
+};
+
+struct mt_picture {
+    uint32_t n, most;
+    uint64_t *address;
+    uint32_t *parent; /* that it was reached from */
+    int64_t *refs;    /* references to a tracked object that are not of tracked ones */
+    uint8_t *sort, *flags;
+    uint32_t *place, places; /* a hash table of the nodes, by address */
+    uint32_t *queue, head, tail;
+    uint32_t *later, later_head, later_tail; /* what else leads to their tensors says more */
+    struct mt_picture_root *root;
+    uint32_t n_roots, most_roots;
+    bool is_full;
+    int parent_pid;
+};
+
+extern struct mt_picture mt_picture;
+
+/* Return memory for so many nodes; -ENOMEM. */
+int mt_picture_create(uint32_t most);
+
+/* Return a node's number; MT_NO_NODE: there is none (find), no room (add). */
+uint32_t mt_picture_find(uint64_t address);
+uint32_t mt_picture_add(uint64_t address, enum mt_node_sort sort);
+
+/* Reach a node from another, or from a root: queue it, if this is the first time. */
+void mt_picture_reach(uint64_t address, enum mt_node_sort sort, uint32_t parent);
+/* The same, but the queue comes to it when all else is done. */
+void mt_picture_reach_later(uint64_t address, enum mt_node_sort sort, uint32_t parent);
+
+/* Add a root. Return what to have as its children's parent. */
+uint32_t mt_picture_add_root(enum mt_picture_root_sort sort, uint64_t address, uint32_t index);
+
+/* Return the next node of the queue; MT_NO_NODE: it is empty. */
+static inline uint32_t mt_picture_next(void)
+{
+    if (mt_picture.head != mt_picture.tail)
+        return mt_picture.queue[mt_picture.head++];
+    return mt_picture.later_head == mt_picture.later_tail
+               ? MT_NO_NODE
+               : mt_picture.later[mt_picture.later_head++];
+}
+
+/* A read or call that may crash: `if (MT_MAY_CRASH()) { ...; mt_crash_over(); }`. After a crash it
+ * goes on behind that. They do not nest. */
+extern sigjmp_buf mt_crash_point;
+extern volatile bool mt_may_crash;
+extern volatile uint32_t mt_crashes;
+#define MT_MAY_CRASH() (mt_may_crash = true, !sigsetjmp(mt_crash_point, 0))
+static inline void mt_crash_over(void)
+{
+    mt_may_crash = false;
+}
+
+static inline uint64_t mt_word(uint64_t address)
+{
+    uint64_t word;
+    memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
+    return word;
+}
+
+/* Return whether all of it is mapped and readable. */
+bool mt_is_readable(uint64_t address, uint64_t size);
+
+/* Read the list of mappings. Return 0 or -ENOENT. */
+int mt_mappings_read(void);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of a path from what is not of Python. */
+#ifndef MT_HOLDERS_TORCH_STEPS_H
+#define MT_HOLDERS_TORCH_STEPS_H
+
+#include "path-text.h"
+
+#include <stdint.h>
+
+/* Add the step from node[0], a TensorImpl, or an autograd node, whose address graph is, to node[1].
+ * Return how many nodes on it is. */
+unsigned mt_step_from_impl(struct mt_path *path, const uint32_t *node);
+unsigned mt_step_from_graph(struct mt_path *path, const uint32_t *node, uint64_t graph);
+
+#endif

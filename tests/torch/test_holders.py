@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What keeps each block is found when memory runs out: the root and the path, in each of many hands. The program does not notice:
+its waits do not see the child process, which leaves nothing; it runs out of memory 200 times, other threads allocating meanwhile."""
+import json
+import re
+from pathlib import Path
+
+import harness
+from harness import MEMTAP, check, equal
+
+HERE = Path(__file__).resolve().parent
+
+
+def lists(trace):
+    """Of each list of holders: its `holders` event, and by address (root, steps)."""
+    strings, holders, found = {}, {}, []
+    for line in harness.must_run([MEMTAP, "dump", "--format", "json", trace]).stdout.splitlines():
+        record = json.loads(line)
+        if record["record"] == "string":
+            strings[record["id"]] = record["text"]
+        elif record["record"] == "holder":
+            holders.setdefault(record["address"], (record["root"], strings[record["path"]].split("\n"), record["view"]))
+        elif record["record"] == "holders":
+            found.append((record, holders))
+            holders = {}
+    return found
+
+
+def agree(steps, wanted):
+    return len(steps) == len(wanted) and all(
+        re.fullmatch(re.escape(want).replace("LINE", r"\d+").replace(r"\*", ".*"), step) for step, want in zip(steps, wanted))
+
+
+def check_roots(work, forks):
+    trace = Path(work) / "roots.mtap"
+    code, output = forks.run(trace, HERE / "holders.py", env={"MEMTAP_HOLDERS": "oom"})
+    wanted = [json.loads(line) for line in re.findall(r"^holder (.*)", output, re.M)]
+    equal("it ends well", (code, "out of memory" in output, "garbage True" in output), (0, True, True))
+    found = lists(trace)
+    if not equal("one list, complete", [(end["moment"], end["result"]) for end, _ in found], [(1, 0)]):
+        return
+    holders = found[0][1]
+    check(len(wanted) >= 30, f"{len(wanted)} holders are planted")
+    for address, root, steps in wanted:
+        have = holders.get(address)
+        check(have and have[0] == root and agree(have[1], steps), f"{root} {steps}: found {have}")
+    views = [view for _, steps, view in holders.values() if steps[0].startswith("global `views`")]
+    equal("a view", views, [400])
+
+
+def check_host(work, forks):
+    trace = Path(work) / "host.mtap"
+    code, output = forks.run(trace, HERE / "out_of_memory_often.py", env={"MEMTAP_HOLDERS": "oom"})
+    equal("the program is as it is alone", (code, output.strip()), (0, "200 times, children: none, left: none"))
+    ends = [end["result"] for end, _ in lists(trace)]
+    check(ends and not any(ends), f"searches ended with {ends}")
+    trace = Path(work) / "none.mtap"
+    equal("none", (forks.run(trace, HERE / "holders.py", env={"MEMTAP_HOLDERS": "none"})[0], lists(trace)), (0, []))
+
+
+def main():
+    harness.need_torch()
+    with harness.folder() as work, harness.Forks() as forks:
+        check_roots(work, forks)
+        check_host(work, forks)
+    harness.finish()
+
+
+main()
