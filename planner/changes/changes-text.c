@@ -19,7 +19,7 @@ static void put_row(FILE *out, const struct mt_modelled *change, const struct mt
     fprintf(out, "%c%11s  %12s  %s\n", change->saves < 0 ? '+' : '-', bytes,
             mt_size_text(peak, change->peak), name);
     if (change->other_peak)
-        fprintf(out, "%12s  %12s    or this; the trace does not show which: no error bound\n", "",
+        fprintf(out, "%12s  %12s    or this; the trace is unclear, so no error bound\n", "",
                 mt_size_text(peak, change->other_peak));
 }
 
