@@ -136,9 +136,10 @@ int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error)
                           "the trace's older segment (*" MT_OLDER_SUFFIX ")%s %s; everything after "
                           "it was read",
                           events,
-                          reader->older_state == OLDER_OTHER ? "is of another trace"
-                          : reader->older_state == OLDER_CUT ? "is incomplete and was ignored"
-                                                             : "is missing");
+                          reader->older_state == OLDER_OTHER    ? "is of another trace"
+                          : reader->older_state == OLDER_CUT    ? "is incomplete and was ignored"
+                          : reader->older_state == OLDER_ITSELF ? "is a copy of the trace itself"
+                                                                : "is missing");
 }
 
 int mt_reader_fail_tail(struct mt_reader *reader, struct mt_trace_error *error)
@@ -406,11 +407,12 @@ static void open_older(struct mt_reader *reader, const char *path)
         reader->older_state = is_older || was_dropped(reader, file) ? OLDER_USED : OLDER_MISSING;
         return;
     }
-    /* The same id: the trace itself, renamed a moment after was_dropped. */
-    reader->older_state = older->trace_id == reader->trace_id   ? OLDER_USED
-                          : older->trace_id != reader->older_id ? OLDER_OTHER
-                          : !is_complete(older, reader)         ? OLDER_CUT
-                                                                : OLDER_USED;
+    bool is_itself = older->trace_id == reader->trace_id;
+    reader->older_state = is_itself && was_dropped(reader, file) ? OLDER_USED
+                          : is_itself                            ? OLDER_ITSELF
+                          : older->trace_id != reader->older_id  ? OLDER_OTHER
+                          : !is_complete(older, reader)             ? OLDER_CUT
+                                                                 : OLDER_USED;
     if (older->trace_id == reader->older_id && reader->older_state == OLDER_USED)
         reader->older = older;
     else
@@ -431,6 +433,8 @@ static bool has_changed(const struct mt_reader *reader, const char *path)
 static bool is_moving(const struct mt_reader *reader, const char *path)
 {
     bool lacks_older = reader->older_state != OLDER_USED;
+    if (reader->older_state == OLDER_ITSELF) /* as was_dropped, a moment later; or a copy */
+        return true;
     if (reader->state == MT_TRACE_CLOSED)
         return false;
     if (reader->state == MT_TRACE_RUNNING)

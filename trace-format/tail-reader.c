@@ -339,6 +339,13 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
         }
         if (!head->thread)
             continue;
+        uint32_t same = 0;
+        while (same < slot && noted[same].thread != head->thread)
+            same++;
+        if (same < slot) {
+            damaged(content, mt_tail_ring_at(slot), "a thread's ring is there twice");
+            break;
+        }
         rc = read_ring(content, source, slot, head, &noted[slot]);
         if (!rc)
             rc = add_loss(content, head->thread, head->lost);
@@ -396,15 +403,6 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
     return !read_header(&after) && after.header.turn == source->header.turn;
 }
 
-/* Return whether a tail whose header was read is that of another trace, not one that was just
- * begun. */
-static bool is_other(const struct source *source)
-{
-    const struct mt_tail_header *header = &source->header;
-    return !memcmp(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
-           header->mark[header->turn % 2].trace_id;
-}
-
 /* Return whether the tail has a newer version. Then nothing else in it may be read. */
 static bool is_newer(int fd)
 {
@@ -450,8 +448,9 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
             if (rc == 1 && i < LATE_TRIES && has_late_event(&source))
                 rc = 0;
         }
-    } else if (is_file) {
-        content->is_other = is_other(&source);
+    } else if (is_file) { /* another trace's, not one that was just begun */
+        content->is_other = !memcmp(source.header.magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
+                            source.header.mark[source.header.turn % 2].trace_id;
     }
     close(source.fd);
     return rc;

@@ -38,6 +38,7 @@ struct mt_ended {
     bool is_by_starter; /* the killer is an ancestor */
     uint64_t ooms;      /* how often memory ran out, caught or not */
     bool is_recovered;  /* by memtap recover */
+    bool lacks_tail;    /* it was not closed, and nothing shows that its end is there */
     char what[200];     /* executed: the program; stopped, cut: why; "": unknown */
     const char *note;   /* a note on the trace, such as "the trace may lack its end"; "": none */
 };
@@ -75,7 +76,8 @@ typedef unsigned mt_allowed_ends;
 
 static inline bool mt_is_allowed_end(mt_allowed_ends allowed, const struct mt_ended *ended)
 {
-    return ended->how == MT_ENDED_WHOLE || (allowed >> ended->how & 1);
+    return (ended->how == MT_ENDED_WHOLE || (allowed >> ended->how & 1)) &&
+           (!ended->lacks_tail || (allowed >> MT_ENDED_OPEN & 1));
 }
 
 #endif

@@ -1,35 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-misfits.py MEMTAP SHIM HANDS-OVER ALLOC-THREADS: a trace whose tail or older segment is another trace's, from
-another moment, cut or missing: every command names it and fails, and memtap recover removes no file that is not the trace's."""
+"""test-misfits.py MEMTAP SHIM HANDS-OVER ALLOC-THREADS [READINGS CSV]: a trace whose tail or older segment is another trace's, from
+another moment, there twice, cut or missing: every command names it and fails, or answers as before, and memtap recover removes no file
+that is not the trace's."""
 import json
 import os
 import pathlib
+import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 from checks import check, finish, until
+from gaps import COMMANDS, Readings
 
-memtap, shim, hands_over, alloc_threads = (os.path.abspath(path) for path in sys.argv[1:])
-COMMANDS = {
-    "info": ["info", "{}"],
-    "info json": ["info", "--format", "json", "{}"],
-    "report": ["report", "{}"],
-    "report json": ["report", "--format", "json", "{}"],
-    "blocks": ["blocks", "{}"],
-    "stacks": ["stacks", "{}"],
-    "dump": ["dump", "{}"],
-    "check": ["check", "--budget", "budget.toml", "{}"],
-    "budget": ["budget", "{}"],
-    "diff": ["diff", "whole.mtap", "{}"],
-    "diff back": ["diff", "{}", "whole.mtap"],
-    "compact": ["compact", "-o", "made-c.mtap", "{}"],
-    "export": ["export", "-f", "csv", "-o", "made.csv", "{}"],
-    "metrics": ["metrics", "{}"],
+memtap, shim, hands_over, alloc_threads = (os.path.abspath(path) for path in sys.argv[1:5])
+readings, table = (int(sys.argv[5]), os.path.abspath(sys.argv[6])) if len(sys.argv) > 5 else (0, "")
+RINGS, RING = 4096 + (1 << 20), 4096 + (1 << 21)  # of the tail, in bytes: trace-format/tail.h
+TRACE = pathlib.Path("t.mtap")
+PARTS = "", ".tail", ".0"
+# What is wrong, and the words for it; none: the answer is the same.
+MISFITS = {
+    "no tail": "the recording was not closed",
+    "tail of another": "is that of another trace",
+    "older tail": "is older than the trace",
+    "later tail": "its tail begins at",
+    "rings exchanged": "",
+    "ring repeated": "is there twice",
+    "no segment": "is missing",
+    "segment of another": "is of another trace",
+    "segment cut": "is incomplete",
+    "segment repeated": "is a copy of the trace itself",
 }
-FEW = ("info", "check", "diff", "diff back")  # of traces with many events
 
 
 def settings(name, **more):
@@ -50,55 +54,84 @@ def kill(name, early=None):
     program.wait()
 
 
-def copy(name, to, suffix="", of=""):
-    shutil.copy(f"{name}.mtap{of or suffix}", f"{to}.mtap{suffix}")
+def copy(name, to, suffix=""):
+    shutil.copy(f"{name}.mtap{suffix}", f"{to}.mtap{suffix}")
 
 
-def memtap_says(words, path):
-    done = subprocess.run([memtap, *[word.format(path) for word in words]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    for made in pathlib.Path().glob("made*"):
-        made.unlink()
-    return done.returncode, " ".join(done.stdout.decode(errors="replace").split())
+def rings_of(tail):
+    """The rings of a tail that threads use: where each begins."""
+    at = range(RINGS, len(tail) - RING + 1, RING)
+    return [start for start in at if struct.unpack_from("<QII", tail, start)[2]]
 
 
-def fails(what, words, commands=tuple(COMMANDS)):
-    for command in commands:
-        code, said = memtap_says(COMMANDS[command], f"{what}.mtap")
-        check(code and words in said, f"{command} of {what}", code, said[:300])
-    report = subprocess.run([memtap, "report", "--format", "json", f"{what}.mtap"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+def make(misfit):
+    for part in PARTS:
+        pathlib.Path(f"t.mtap{part}").unlink(missing_ok=True)
+    source = "kept" if "segment" in misfit else "early" if misfit == "later tail" else "killed"
+    copy(source, "t")
+    if misfit == "segment cut":
+        whole = pathlib.Path("kept.mtap.0").read_bytes()
+        pathlib.Path("t.mtap.0").write_bytes(whole[:len(whole) // 2])
+    elif misfit == "segment repeated":
+        copy("kept", "t", ".0")
+        shutil.copy("kept.mtap", "t.mtap.0")
+    elif misfit == "segment of another":
+        copy("kept2", "t", ".0")
+    elif "ring" in misfit:
+        tail = bytearray(pathlib.Path("killed.mtap.tail").read_bytes())
+        first, second = rings_of(tail)[:2]
+        a, b = bytes(tail[first:first + RING]), bytes(tail[second:second + RING])
+        tail[second:second + RING] = a
+        if misfit == "rings exchanged":
+            tail[first:first + RING] = b
+        pathlib.Path("t.mtap.tail").write_bytes(tail)
+    elif "no " not in misfit:
+        copy({"tail of another": "other", "older tail": "early", "later tail": "killed"}[misfit], "t", ".tail")
+
+
+def check_words(gaps, misfit, words):
+    """The words are in the answers of all kinds, and in the JSON."""
+    for command in ("info", "check", "diff", "plan") if words else ():
+        code, said, _ = gaps.run(command, TRACE.absolute())
+        check((code or command == "info" and misfit == "no tail") and words in said, f"{command}: {misfit}", code, said[:300])
+    report = subprocess.run([memtap, "report", "--format", "json", TRACE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     ended = json.loads(report.stdout)["ended"]
-    check(ended["how"] == "cut" and words in ended["text"], what, ended)
+    check(not words or words in ended["text"], misfit, ended)
 
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    pathlib.Path("budget.toml").write_text('[limits]\npeak = "1 TiB"\n')
     kill("killed", early="early")
     kill("other")
-    subprocess.run([memtap, "recover", "-o", "whole.mtap", "killed.mtap"], stdout=subprocess.DEVNULL, check=True)
-    check(memtap_says(["info", "{}"], "killed.mtap")[1].count("complete up to that moment") == 1, "killed")
-    copy("killed", "foreign")
-    copy("other", "foreign", ".tail")
-    copy("killed", "stale")
-    copy("early", "stale", ".tail")
-    copy("early", "ahead")
-    copy("killed", "ahead", ".tail")
-    fails("foreign", "is that of another trace")
-    fails("stale", "is older than the trace")
-    fails("ahead", "its tail begins at")
-    before = pathlib.Path("foreign.mtap.tail").read_bytes()
-    code, said = memtap_says(["recover", "{}"], "foreign.mtap")
-    check(code == 2 and "that of another trace" in said and pathlib.Path("foreign.mtap.tail").read_bytes() == before, "recover", code, said)
-
     for name in ("kept", "kept2"):
-        subprocess.run([alloc_threads, "2", "500000"], env=settings(name, MEMTAP_KEEP="1M"), check=False, stdout=subprocess.DEVNULL)
-    check(os.path.exists("kept.mtap.0") and memtap_says(["info", "{}"], "kept.mtap")[0] == 0, "kept", os.listdir())
-    for name in ("gone", "exchanged", "cut"):
-        copy("kept", name)
-    copy("kept2", "exchanged", ".0")
-    segment = pathlib.Path("kept.mtap.0").read_bytes()
-    pathlib.Path("cut.mtap.0").write_bytes(segment[:len(segment) // 2])
-    fails("gone", "is missing", FEW)
-    fails("exchanged", "is of another trace", FEW)
-    fails("cut", "is incomplete", FEW)
+        subprocess.run([alloc_threads, "2", "250000"], env=settings(name, MEMTAP_KEEP="1M"), check=False, stdout=subprocess.DEVNULL)
+    subprocess.run([memtap, "recover", "-o", "whole.mtap", "killed.mtap"], stdout=subprocess.DEVNULL, check=True)
+    gaps = Readings(memtap, folder, pathlib.Path("whole.mtap").absolute(), COMMANDS if table else ("info", "check", "diff", "plan", "export", "recover", "nightly"))
+    right = {}
+    for source, parts in ("killed", ("", ".tail")), ("kept", ("", ".0")):
+        for part in parts:
+            copy(source, "t", part)
+        right[source] = {command: gaps.run(command, TRACE.absolute()) for command in gaps.names}
+        for part in parts:
+            pathlib.Path(f"t.mtap{part}").unlink()
+    check("complete up to that moment" in right["killed"]["info"][1], "killed", right["killed"]["info"])
+    check(right["kept"]["info"][0] == 0 and rings_of(pathlib.Path("killed.mtap.tail").read_bytes())[1:], "what was recorded")
+    random_ = random.Random(4711)
+    for misfit, words in MISFITS.items():
+        make(misfit)
+        check_words(gaps, misfit, words)
+    for i in range(readings or len(gaps.names) * len(MISFITS)):
+        misfit, command = random_.choice(list(MISFITS)), gaps.names[i % len(gaps.names)]
+        make(misfit)
+        gaps.read(command, misfit, TRACE.absolute(), right["kept" if "segment" in misfit else "killed"])
+    gaps.print()
+    check(not gaps.silent, "silent")
+    make("tail of another")
+    before = pathlib.Path("t.mtap.tail").read_bytes()
+    code, said, _ = gaps.run("recover", TRACE.absolute())
+    done = subprocess.run([memtap, "recover", TRACE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    same = pathlib.Path("t.mtap.tail").read_bytes() == before
+    check(done.returncode == 2 and "that of another trace" in done.stdout and same, "recover", done)
+    if table:
+        gaps.save(table)
 finish()

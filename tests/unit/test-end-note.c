@@ -153,7 +153,7 @@ START_TEST(behind_a_trace_that_was_not_closed)
     make(NULL, MT_ALLOC, 0);
     is_said(MT_ENDED_OPEN, "the recording was not closed");
     ck_assert_int_eq(mt_note_end(path, PID, PARENT, "signal 9"), 0);
-    is_said(MT_ENDED_KILLED, "killed by signal 9 (SIGKILL)");
+    is_said(MT_ENDED_KILLED, "killed by signal 9 (SIGKILL); the recording was not closed");
     ck_assert_int_eq(truncate(path, size_of() - 3), 0); /* now it is cut: to be left alone */
     long long size = size_of();
     ck_assert_int_lt(mt_note_end(path, PID, PARENT, "signal 6"), 0);
@@ -161,10 +161,11 @@ START_TEST(behind_a_trace_that_was_not_closed)
     ck_assert_int_eq(ended().how, MT_ENDED_CUT);
     clear();
     make("ended=signal 9 from ancestor 76", MT_ALLOC, 0);
-    is_said(MT_ENDED_KILLED, "terminated by process 76, which started it (SIGKILL)");
+    is_said(MT_ENDED_KILLED,
+            "terminated by process 76, which started it (SIGKILL); the recording was not closed");
     clear();
     make("ended=signal 9 from 5", MT_ALLOC, 0);
-    is_said(MT_ENDED_KILLED, "killed by signal 9 (SIGKILL)");
+    is_said(MT_ENDED_KILLED, "killed by signal 9 (SIGKILL); the recording was not closed");
     clear();
 }
 END_TEST

@@ -169,8 +169,8 @@ static int compare(const struct mt_reading *readings, struct mt_digest *digests,
     int code = rc ? mt_fail_memory() : print(&diff, arguments);
     mt_diff_clear(&diff);
     for (size_t i = 0; i < n_old + n_new && !code; i++)
-        if (readings[i].error.fault)
-            code = mt_fail_trace(readings[i].path, &readings[i].error);
+        code = readings[i].error.fault ? mt_fail_trace(readings[i].path, &readings[i].error)
+                                       : mt_fail_open(readings[i].path, &digests[i].ended, code);
     return code;
 }
 

@@ -153,7 +153,8 @@ static int show(const struct mt_analysis *analysis, const struct plan_arguments 
         if (shown->changes.n && !arguments->n_changes)
             mt_modelled_text(stdout, &shown->changes, &style);
     }
-    return mt_finish_output(exit_code(shown));
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    return mt_finish_output(mt_fail_open(arguments->trace.path, &ended, exit_code(shown)));
 }
 
 /* Choose only the device that is asked for. */

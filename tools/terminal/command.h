@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyzer/support/text.h"
+#include "analyzer/trace/ended.h"
 #include "trace-format/reader.h"
 
 /* Exit codes of memtap itself. `run` and `simulate` return the program's own if it ran. */
@@ -89,6 +90,10 @@ void mt_print_text(const char *text);
 /* Print "memtap: FILE: WHAT" for an invalid trace, after flushing the output. Return MT_EXIT_BAD.
  */
 int mt_fail_trace(const char *path, const struct mt_trace_error *error);
+
+/* Return the exit code of a command that answers for the whole run: MT_EXIT_BAD, after a message,
+ * if the trace may lack its end, else `code`. */
+int mt_fail_open(const char *path, const struct mt_ended *ended, int code);
 
 /* Print that memory ran out, and what allows more. Return MT_EXIT_BAD. */
 int mt_fail_memory(void);

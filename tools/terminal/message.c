@@ -3,6 +3,7 @@
 #include "command.h"
 #include "trace-format/encoder.h"
 #include "trace-format/safe-text.h"
+#include "trace-format/tail.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -72,6 +73,15 @@ int mt_fail_trace(const char *path, const struct mt_trace_error *error)
     if (!*error->text)
         return mt_fail("%s: out of memory; memtap --most-memory SIZE ... allows more", path);
     return mt_fail("%s: %s%s", path, error->text, advice(path, error));
+}
+
+int mt_fail_open(const char *path, const struct mt_ended *ended, int code)
+{
+    if (!ended->lacks_tail)
+        return code;
+    return mt_fail("%s: the recording was not closed and has no tail (*" MT_TAIL_SUFFIX
+                   "); the trace may lack its end",
+                   path);
 }
 
 int mt_fail_memory(void)
