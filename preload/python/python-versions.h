@@ -34,6 +34,8 @@ struct mt_python_layout {   /* one cache line each */
     int16_t frame_locals;   /* first local variable (mt_py_reference): the first argument */
     int16_t code_arguments; /* if this int is not 0 */
     int16_t type_keys;      /* PyHeapTypeObject: the names of attributes without a dict */
+    int16_t tstate_thread; /* the thread's id, and PyInterpreterState: its first thread state ... */
+    int16_t interpreter_threads; /* ... -1: PyGILState_GetThisThreadState knows the interpreter */
     enum mt_python_lines lines;
     enum mt_python_attributes attributes;
 };

@@ -7,6 +7,7 @@
 #include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
 #include "python-frames.h"
+#include "trace-format/likely.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -28,6 +29,7 @@ static MT_HOT struct {
     _Atomic int status; /* enum status */
     const struct mt_python_layout *layout;
     struct mt_python_found found;
+    struct mt_py_interpreters interpreters;
     char version[32];
 } python;
 
@@ -50,6 +52,11 @@ struct mt_python_found mt_python_find(void)
     if (!is_finalizing)
         is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
     found.is_finalizing = is_finalizing;
+    found.runtime = (struct mt_py_runtime){
+        .first = (uint64_t(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyInterpreterState_Head"),
+        .main = (uint64_t(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyInterpreterState_Main"),
+        .running = (uint64_t(*)(void))mt_real_dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet"),
+        .data = mt_real_dlsym(RTLD_DEFAULT, "_PyRuntime")};
     found.code_type = mt_real_dlsym(RTLD_DEFAULT, "PyCode_Type");
     found.types.str = mt_real_dlsym(RTLD_DEFAULT, "PyUnicode_Type");
     found.types.dict = mt_real_dlsym(RTLD_DEFAULT, "PyDict_Type");
@@ -78,6 +85,8 @@ void mt_python_start(const struct mt_python_found *found)
         return;
     }
     python.layout = mt_python_layout_of(major, minor);
+    if (python.layout)
+        python.interpreters = mt_py_interpreters_find(python.layout, &found->runtime);
     set_status(python.layout ? UNCHECKED : UNKNOWN_VERSION);
     if (python.layout && mt_frames_start(python.layout, found->code_type)) {
         set_status(READ_ONLY);
@@ -179,6 +188,8 @@ MT_HOT_CODE uint32_t mt_python_stack_there(struct mt_thread *self)
     uint64_t tstate = (uint64_t)(uintptr_t)python.found.thread_state();
     if (!tstate)
         return 0;
+    if (MT_UNLIKELY(*python.interpreters.newest != python.interpreters.main))
+        tstate = mt_py_running_state(&python.interpreters, tstate);
     int status = atomic_load_explicit(&python.status, memory_order_acquire);
     if (status == UNCHECKED ? !check(tstate) : status != CHECKED)
         return 0;

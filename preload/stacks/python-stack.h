@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "preload/python/interpreters.h"
 #include "preload/python/python-objects.h"
 #include "preload/record/recorder.h"
 
@@ -17,6 +18,7 @@ struct mt_python_found {
     const char *(*version)(void); /* Py_GetVersion */
     void *(*thread_state)(void);  /* PyGILState_GetThisThreadState: needs no GIL */
     int (*is_finalizing)(void);
+    struct mt_py_runtime runtime;
     void *code_type;
     struct mt_py_types types;
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python stacks in a trace against Python's own traceback, for each Python that is found (pythons.py);
-also those of a program that was killed before its definitions were written, and ran machine code that
+also those of sub-interpreters, and of a program that was killed before its definitions were written, and ran machine code that
 Python made of its functions, where that can."""
 import json
 import os
@@ -74,10 +74,54 @@ def test(minor, python, work, end):
     return faults + (len(expected) < 1500)
 
 
+# Allocates by ctypes without the GIL and with it; then the main interpreter does.
+SUB_INTERPRETERS = '''
+import ctypes, os, sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+INNER = """
+import ctypes
+def allocate(library, size):
+    library(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(size))
+def in_{name}():
+    allocate(ctypes.CDLL, {size} + 1)
+    allocate(ctypes.PyDLL, {size} + 2)
+in_{name}()
+"""
+exec(INNER.format(name="main", size=10))
+for n in range(2):
+    one = (interpreters.create("legacy") if sys.version_info >= (3, 13) else interpreters.create(isolated=False)
+           if sys.version_info >= (3, 9) else interpreters.create())
+    interpreters.run_string(one, INNER.format(name=f"sub{n}", size=100 * (n + 1)))
+exec(INNER.format(name="main", size=1000))
+'''
+
+
+def test_interpreters(minor, python, work):
+    """Each allocation is the interpreter's in which it happened."""
+    trace = work / f"{minor}-interpreters.mtap"
+    library = os.path.join(os.environ["MEMTAP_TEST_BUILD"], "libcudart.so.13")
+    load = f"import ctypes; ctypes.CDLL({library!r}, ctypes.RTLD_GLOBAL)\n"
+    environment = {**os.environ, "LD_PRELOAD": os.environ["MEMTAP_TEST_SHIM"], "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"}
+    process = subprocess.run([python, "-c", load + SUB_INTERPRETERS], stderr=subprocess.PIPE, env=environment)
+    if process.returncode or process.stderr:
+        print(f"3.{minor}, interpreters: exit code {process.returncode}: {process.stderr.decode()}")
+        return 1
+    found = read_trace(trace)
+    wanted = {size + by: f"in_{name}" for name, size in (("main", 10), ("sub0", 100), ("sub1", 200), ("main", 1000)) for by in (1, 2)}
+    have = {size: [frame[1].rpartition(".")[2] for frame in found.get(size, [])][-2:] for size in wanted}
+    wrong = {size: have[size] for size in wanted if have[size] != [wanted[size], "allocate"]}
+    print(f"Python 3.{minor}: {len(wanted)} allocations in three interpreters, {len(wrong)} wrong {wrong or ''}")
+    return len(wrong)
+
+
 def main():
     faults, versions = 0, pythons.found()
     with tempfile.TemporaryDirectory(prefix="memtap-test-") as work:
         for minor, python in versions:
+            faults += test_interpreters(minor, python, pathlib.Path(work))
             for end in ("", "killed"):
                 faults += test(minor, python, pathlib.Path(work), end)
     if not versions:

@@ -70,7 +70,7 @@ class Readings:
                 os.link(part, f"{made}.fleet/{part.name}")
         words = [word.replace("{}", str(path)).replace("{o}", str(made)).replace("{whole}", str(self.whole))
                  .replace("{budget}", str(self.budget)).replace("{leave}", str(self.leave)).replace("{address}", self.address) for word in COMMANDS[name]]
-        done = subprocess.run([self.memtap, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=path.parent, timeout=60, check=False)
+        done = subprocess.run([self.memtap, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=path.parent, timeout=300, check=False)
         said = CHANGING.sub("TIME", " ".join(done.stdout.decode(errors="replace").split()))
         files = [file.read_bytes() for file in sorted(path.parent.glob("made*.csv"))]
         return done.returncode, said, files
