@@ -25,11 +25,8 @@ static void sign_why(const char *function, unsigned result)
 {
     MT_NO_CANCEL();
     char text[80];
-    const char *manifest = getenv(mt_setting_table[MT_ID_manifest].variable);
-    if (!manifest || !*manifest)
-        return;
     snprintf(text, sizeof text, "!%u %s", result, function);
-    mt_manifest_sign(manifest, text);
+    mt_manifest_sign_at(mt_manifest_open_early(), text);
 }
 
 /* Return whether a call failed for that reason before anything was recorded. Report the process's

@@ -185,8 +185,12 @@ struct mt_c10_device {
       "libc10_cuda.so", void, (const void *conf))
 /* clang-format on */
 
-/* Calls that unload code. */
-#define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
+/* Calls that unload code, and calls after which memtap run cannot see what a process records: code
+ * in a namespace of its own, whose calls are not hooked, and another root. */
+#define MT_LOADER_HOOKS(H)                                                                         \
+    H(dlclose, "dlclose", "libc.so.6", int, (void *library))                                       \
+    H(dlmopen, "dlmopen", "libc.so.6", void *, (long space, const char *file, int flags))          \
+    H(chroot, "chroot", "libc.so.6", int, (const char *path))
 
 /* clang-format off */
 #define MT_HOOKS(H)                                                                                \

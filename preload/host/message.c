@@ -2,6 +2,7 @@
 #include "message.h"
 #include "no-signals.h"
 #include "own-thread.h"
+#include "settings/table.h"
 #include "trace-format/safe-text.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -85,12 +87,28 @@ ssize_t mt_write_quietly(int fd, const void *bytes, size_t size)
     return written;
 }
 
-void mt_manifest_sign(const char *manifest, const char *text)
+static int open_manifest(const char *manifest)
 {
-    int fd = open(manifest, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return;
-    ssize_t written = mt_write_quietly(fd, text, strlen(text) + 1);
-    (void)written; /* a failure only costs a message at the end */
-    close(fd);
+    return open(manifest, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+int mt_manifest_open_early(void)
+{
+    const char *manifest = getenv(mt_setting_table[MT_ID_manifest].variable);
+    return manifest && *manifest ? open_manifest(manifest) : -1;
+}
+
+/* A failure only costs a message at the end. */
+bool mt_manifest_sign_at(int fd, const char *text)
+{
+    ssize_t size = (ssize_t)strlen(text) + 1,
+            written = fd < 0 ? -1 : mt_write_quietly(fd, text, (size_t)size);
+    if (fd >= 0)
+        close(fd);
+    return written == size;
+}
+
+bool mt_manifest_sign(const char *manifest, const char *text)
+{
+    return mt_manifest_sign_at(open_manifest(manifest), text);
 }

@@ -2,6 +2,7 @@
 #ifndef MT_PRELOAD_MESSAGE_H
 #define MT_PRELOAD_MESSAGE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Write one line "memtap: ..." to the host's stderr, in one write. Keeps errno. */
@@ -13,7 +14,13 @@ ssize_t mt_write_quietly(int fd, const void *bytes, size_t size);
 
 /* The manifest: a file from which memtap run learns what became of its program's processes. */
 
-/* Append a text in one write. Any thread. */
-void mt_manifest_sign(const char *manifest, const char *text);
+/* Append a text in one write. Any thread. Return whether it is there. */
+bool mt_manifest_sign(const char *manifest, const char *text);
+
+/* Open the manifest of memtap run; -1: there is none. Before the settings are read. */
+int mt_manifest_open_early(void);
+
+/* Append a text and close it. */
+bool mt_manifest_sign_at(int fd, const char *text);
 
 #endif

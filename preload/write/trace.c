@@ -9,18 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void mt_writer_sign_manifest(uint64_t cpu_ns)
+bool mt_writer_sign_manifest(uint64_t cpu_ns)
 {
     char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
     if (!*mt_settings.manifest)
-        return;
+        return false;
     const char *path = !mt_writer_is_open()                        ? ""
                        : realpath(mt_writer.output.path, absolute) ? absolute
                                                                    : mt_writer.output.path;
     if (cpu_ns)
         snprintf(cost, sizeof cost, "%llu ", (unsigned long long)cpu_ns);
     snprintf(text, sizeof text, "%s%s", cost, path);
-    mt_manifest_sign(mt_settings.manifest, text);
+    return mt_manifest_sign(mt_settings.manifest, text);
 }
 
 static void open_trace(void)
@@ -74,14 +74,14 @@ static void close_trace(void)
         mt_writer_give_up(-mt_writer.is_short, "finish");
     if (!mt_writer_is_open())
         return; /* the tail has the rest */
-    mt_writer_sign_manifest(mt_writer_cpu_ns());
+    bool is_told = mt_writer_sign_manifest(mt_writer_cpu_ns());
     mt_writer.info->collect_late(mt_writer_define_late_info, NULL);
     mt_writer_end_block();
     if (!mt_encoder_end(mt_writer.encoder, &end, &bytes, &size))
         mt_writer_append(bytes, size);
     if (mt_writer_is_open())
         mt_tail_remove();
-    if (mt_writer_is_open() && !*mt_settings.manifest)
+    if (mt_writer_is_open() && !is_told) /* else memtap run says it */
         say_where();
     mt_output_close(&mt_writer.output);
 }

@@ -149,7 +149,7 @@ void mt_writer_end_trace(void);
 
 /* Sign memtap run's manifest of traces: texts terminated by zeros; an empty one could not be
  * created. At the end, each trace adds another, with its processor time before the path. */
-void mt_writer_sign_manifest(uint64_t cpu_ns);
+bool mt_writer_sign_manifest(uint64_t cpu_ns);
 
 void mt_writer_append(const void *bytes, size_t size);
 void mt_writer_append_header(uint64_t older_id);

@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory() as name:
     head, blocks = blocks_of(sources[0])
     others = blocks_of(sources[1])[1]
     for i in range(readings):
-        command = gaps.names[i % len(gaps.names)]
+        command = gaps.command(i)
         kind, changed = change(random_, blocks, others)
         path.write_bytes(head + b"".join(changed))
         gaps.read(command, kind, path, right)

@@ -121,7 +121,7 @@ with tempfile.TemporaryDirectory() as folder:
         make(misfit)
         check_words(gaps, misfit, words)
     for i in range(readings or len(gaps.names) * len(MISFITS)):
-        misfit, command = random_.choice(list(MISFITS)), gaps.names[i % len(gaps.names)]
+        misfit, command = random_.choice(list(MISFITS)), gaps.command(i)
         make(misfit)
         gaps.read(command, misfit, TRACE.absolute(), right["kept" if "segment" in misfit else "killed"])
     gaps.print()

@@ -286,6 +286,21 @@ static int print_failure(const struct mt_roster *roster)
     return name != NULL;
 }
 
+static bool print_out_of_sight(const struct mt_roster *roster)
+{
+    char call[16], what[256];
+    if (!mt_roster_out_of_sight(roster, call, what))
+        return false;
+    if (!strcmp(call, "chroot"))
+        mt_say("no trace was found; a process changed its root directory (chroot), and a trace of "
+               "it would be below that directory");
+    else
+        mt_say("no trace was written; %s was loaded by dlmopen into a namespace of its own, where "
+               "memtap does not see CUDA calls",
+               what);
+    return true;
+}
+
 /* Check for a program that would end in its loader, with exit code 127. */
 static int check_loader(const char *program)
 {
@@ -300,7 +315,7 @@ static int check_loader(const char *program)
 static void print_none(const struct mt_roster *roster, const char *program, bool has_failed)
 {
     char path[PATH_MAX], folder[PATH_MAX], why[PATH_MAX + 128] = "";
-    if (print_failure(roster))
+    if (print_failure(roster) || print_out_of_sight(roster))
         return;
     if (mt_find_command(program, path) && mt_match_machine(path) == 0) {
         mt_say("%s is a program for another architecture, which cannot load memtap's library; no "

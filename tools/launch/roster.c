@@ -51,8 +51,8 @@ static int next(FILE *file, char **text, size_t *size, const char **trace, uint6
     return 1;
 }
 
-/* First character of a failure line. */
-#define MT_FAILURE '!'
+/* First characters of lines that name no trace: a failure, and a process out of sight. */
+#define NO_TRACE "!?"
 
 struct entry {
     char *trace;
@@ -96,7 +96,7 @@ static void read_all(struct entries *entries, FILE *file)
     while (!rc && next(file, &text, &size, &trace, &cpu_ns))
         if (cpu_ns)
             add_cost(entries, trace, cpu_ns);
-        else if (*trace != MT_FAILURE)
+        else if (!*trace || !strchr(NO_TRACE, *trace))
             rc = add_trace(entries, trace);
     free(text);
 }
@@ -119,18 +119,31 @@ unsigned mt_roster_each(const struct mt_roster *roster,
     return (unsigned)entries.n;
 }
 
-int mt_roster_failure(const struct mt_roster *roster, unsigned *result, char function[64])
+/* Find the first line of so many fields. */
+static bool find(const struct mt_roster *roster, int fields, const char *format, void *first,
+                 void *second)
 {
     FILE *file = fopen(roster->path, "re");
     char *text = NULL;
     size_t size = 0;
     bool is_found = false;
     while (file && !is_found && getdelim(&text, &size, '\0', file) > 0)
-        is_found = sscanf(text, "!%u %63s", result, function) == 2;
+        is_found = sscanf(text, format, first, second) >= fields;
     free(text);
     if (file)
         fclose(file);
     return is_found;
+}
+
+int mt_roster_failure(const struct mt_roster *roster, unsigned *result, char function[64])
+{
+    return find(roster, 2, "!%u %63s", result, function);
+}
+
+bool mt_roster_out_of_sight(const struct mt_roster *roster, char call[16], char what[256])
+{
+    *what = '\0';
+    return find(roster, 1, "?%15s %255[^\n]", call, what);
 }
 
 void mt_roster_destroy(struct mt_roster *roster)

@@ -9,6 +9,7 @@
 #define MT_ROSTER_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mt_roster {
@@ -33,6 +34,9 @@ unsigned mt_roster_each(const struct mt_roster *roster,
 /* Find the first process that could not use a device. Return 1, its result and the function that
  * returned it; 0: none. */
 int mt_roster_failure(const struct mt_roster *roster, unsigned *result, char function[64]);
+
+/* Find what put a process out of sight: "dlmopen", and what it loaded, or "chroot". */
+bool mt_roster_out_of_sight(const struct mt_roster *roster, char call[16], char what[256]);
 
 void mt_roster_destroy(struct mt_roster *roster);
 
