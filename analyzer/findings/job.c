@@ -122,6 +122,19 @@ void mt_job_sort(struct mt_job_rank *ranks, size_t n)
         qsort(ranks, n, sizeof *ranks, by_rank);
 }
 
+/* Return whether one had ended before the other began, by more than the clocks of two machines, or
+ * the starts of two children of one process, may differ. Simulated ranks run one after the other.
+ */
+static bool are_apart(const struct mt_job_rank *a, const struct mt_job_rank *b)
+{
+    bool is_one_host = *a->host && !strcmp(a->host, b->host);
+    uint64_t most_ns = (is_one_host ? 60u : 600u) * (uint64_t)1000000000;
+    if (a->is_simulated || b->is_simulated || !a->begin_ns || !b->begin_ns ||
+        (is_one_host && *a->parent_pid && !strcmp(a->parent_pid, b->parent_pid)))
+        return false;
+    return a->begin_ns > b->last_ns + most_ns || b->begin_ns > a->last_ns + most_ns;
+}
+
 bool mt_same_job(const struct mt_job_rank *a, const struct mt_job_rank *b, const char **why)
 {
     if (strcmp(a->world_size, b->world_size)) {
@@ -139,6 +152,10 @@ bool mt_same_job(const struct mt_job_rank *a, const struct mt_job_rank *b, const
     /* Without ranks: processes with the same parent. */
     if (a->rank < 0 && (strcmp(a->host, b->host) || strcmp(a->parent_pid, b->parent_pid))) {
         *why = "neither has a rank, and their parent processes differ";
+        return false;
+    }
+    if (are_apart(a, b)) {
+        *why = "one had ended before the other began";
         return false;
     }
     return true;

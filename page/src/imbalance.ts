@@ -47,6 +47,14 @@ export function imbalance(ranks: Summary[]): Imbalance {
   return { highest, median, above, categories, text };
 }
 
+/** As are_apart there: whether one had ended before the other began. */
+function areApart(a: Summary, b: Summary): boolean {
+  const same = (key: string) => a.process[key] !== undefined && a.process[key] === b.process[key];
+  const most = (same("host") ? 60 : 600) * 1e9;
+  if (a.process["env.CUDASIM_GPU"] || b.process["env.CUDASIM_GPU"] || !a.began || !b.began || (same("host") && same("parent_pid"))) return false;
+  return b.began > a.began + a.end_ns + most;
+}
+
 /** As mt_same_job (analyzer/findings/job.c): return why the ranks cannot be one job; "": they can. */
 export function whyNotOneJob(ranks: Summary[]): string {
   const first = ranks[0];
@@ -60,5 +68,6 @@ export function whyNotOneJob(ranks: Summary[]): string {
   if (new Set(known).size < known.length) return "two have the same rank";
   if (known.length < ranks.length && (differ("host") || differ("parent_pid")))
     return "some have no rank, and their parent processes differ";
+  if (ranks.some((one) => ranks.some((other) => areApart(one, other)))) return "one had ended before another began";
   return "";
 }

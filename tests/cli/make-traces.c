@@ -142,6 +142,21 @@ static void second_rank(struct mt_builder *builder)
     mt_scenario_rank(builder, 1);
 }
 
+/* Ranks of two runs of a job, an hour apart. */
+static void rank_of_first_run(struct mt_builder *builder)
+{
+    mt_build_info(builder, "host=node1");
+    mt_build_info(builder, "start_realtime_ns=1700000000000000000");
+    mt_scenario_rank(builder, 0);
+}
+
+static void rank_of_second_run(struct mt_builder *builder)
+{
+    mt_build_info(builder, "host=node1");
+    mt_build_info(builder, "start_realtime_ns=1700003600000000000");
+    mt_scenario_rank(builder, 1);
+}
+
 /* As a server names its workers. */
 static void first_worker(struct mt_builder *builder)
 {
@@ -233,6 +248,7 @@ int main(int argc, char **argv)
     mkdir("nights", 0777);
     mkdir("vast", 0777);
     mkdir("workers", 0777);
+    mkdir("runs-apart", 0777);
     for (unsigned night = 1; night <= nights; night++)
         write_night(night);
     static const struct {
@@ -265,6 +281,8 @@ int main(int argc, char **argv)
                   {"vast/new.mtap", vast},
                   {"rank0.mtap", first_rank},
                   {"rank1.mtap", second_rank},
+                  {"runs-apart/0.mtap", rank_of_first_run},
+                  {"runs-apart/1.mtap", rank_of_second_run},
                   {"workers/0.mtap", first_worker},
                   {"workers/1.mtap", second_worker},
                   {"killed.mtap", killed}};

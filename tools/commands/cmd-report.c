@@ -44,8 +44,8 @@ static bool are_one_job(const struct job *job)
     for (size_t i = 0; i < job->n; i++)
         for (size_t j = i + 1; j < job->n; j++)
             if (!mt_same_job(&job->ranks[i], &job->ranks[j], &why)) {
-                mt_fail("%s and %s are not from the same job: %s", job->arguments->paths[i],
-                        job->arguments->paths[j], why);
+                mt_fail("%s and %s are from two separate runs: %s; compare them with memtap diff",
+                        job->arguments->paths[i], job->arguments->paths[j], why);
                 return false;
             }
     return true;

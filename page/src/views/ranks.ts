@@ -166,7 +166,7 @@ export class RanksView {
     write(byId("title"), plain(`${plural(this.runs.length, "process", "processes")}${why ? "" : " of one job"}` +
       (command ? `: ${command}` : "")));
     document.title = `${plural(this.runs.length, "rank")} – memtap`;
-    if (why) lines.push(`Separate runs: ${why}.`);
+    if (why) lines.push(`Separate runs: ${why}; compare them with memtap diff.`);
     else if (this.found) lines.push(this.found.text);
     const bad = this.rows.filter((row) => !row.summary).length;
     if (bad) lines.push(`${plural(bad, "trace")} cannot be read.`);
