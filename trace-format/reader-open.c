@@ -411,7 +411,7 @@ static void open_older(struct mt_reader *reader, const char *path)
     reader->older_state = is_itself && was_dropped(reader, file) ? OLDER_USED
                           : is_itself                            ? OLDER_ITSELF
                           : older->trace_id != reader->older_id  ? OLDER_OTHER
-                          : !is_complete(older, reader)             ? OLDER_CUT
+                          : !is_complete(older, reader)          ? OLDER_CUT
                                                                  : OLDER_USED;
     if (older->trace_id == reader->older_id && reader->older_state == OLDER_USED)
         reader->older = older;

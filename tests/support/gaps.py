@@ -101,11 +101,10 @@ class Readings:
             self.silent.append(f"{name}, {kind}: exit code {answer[0]}: {answer[1][:300]}")
 
     def save(self, path):
-        with open(path, "a", newline="") as file:
+        with open(path, "w", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             version = subprocess.run([self.memtap, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1]
-            if not file.tell():
-                rows.writerow(("command", "change", "readings", "told", "equal", "memtap", "torch", "date"))
+            rows.writerow(("command", "change", "readings", "told", "equal", "memtap", "torch", "date"))
             for key in sorted(self.told.keys() | self.equal.keys()):
                 row = self.told[key] + self.equal[key], self.told[key], self.equal[key]
                 rows.writerow((*key, *row, version, "", datetime.date.today().isoformat()))
