@@ -346,7 +346,7 @@ START_TEST(a_roster_that_is_a_fifo_is_not_waited_for)
     snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable));
-    ck_assert_str_eq(o.errors, "");
+    ck_assert_ptr_nonnull(strstr(o.errors, " events in ")); /* memtap run cannot say it */
     ck_assert_int_eq(read_counts(&o, o.file[0]).is_complete, 1);
     remove_outcome(&o);
     unlink(path);
