@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Check cached facts of native stacks: other code may be loaded at the addresses of unloaded code. Note for
- * memtap run what leaves its sight. */
+/* Check cached facts of native stacks: other code may be loaded at the addresses of unloaded code.
+ * Note for memtap run what leaves its sight. */
 #include "preload/hooks/hooks.h"
 #include "preload/host/message.h"
 #include "preload/host/no-cancel.h"
