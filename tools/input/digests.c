@@ -54,9 +54,10 @@ static bool is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, co
 {
     char text[MT_ENDED_TEXT];
     if (!mt_is_allowed_end(allowed, &digest->ended))
-        mt_fail("%s: ended: %s; %s must be complete; leave it out, or give --allow-ended %s",
+        mt_fail("%s: ended: %s; %s must be complete; leave it out, or give --allow-ended %s%s",
                 digest->path, mt_ended_text(text, &digest->ended), it,
-                mt_ended_name(digest->ended.how));
+                mt_ended_name(digest->ended.how),
+                digest->ended.lacks_tail && digest->ended.how != MT_ENDED_OPEN ? ",open" : "");
     else if (digest->lost)
         mt_fail("%s: %" PRIu64 " events were lost; %s must have all events: record it again",
                 digest->path, digest->lost, it);
