@@ -164,7 +164,8 @@ struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trac
     if (is_by_memory(survey, &ended))
         ended.how = MT_ENDED_OUT_OF_MEMORY;
     find_what(&ended, survey, fault);
-    ended.lacks_tail = !survey->complete && survey->state == MT_TRACE_OPEN;
+    ended.lacks_tail =
+        ended.how != MT_ENDED_CUT && !survey->complete && survey->state == MT_TRACE_OPEN;
     ended.note = find_note(survey, fault);
     return ended;
 }
@@ -253,7 +254,7 @@ const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
     add_how(out, ended);
     if (ended->is_recovered)
         ADD(out, ", recovered");
-    if (ended->lacks_tail && ended->how != MT_ENDED_OPEN && ended->how != MT_ENDED_CUT)
+    if (ended->lacks_tail && ended->how != MT_ENDED_OPEN)
         ADD(out, "; the recording was not closed");
     if (ended->ooms == 1 && ended->how != MT_ENDED_OUT_OF_MEMORY)
         ADD(out, "; memory ran out once, and the program continued");
