@@ -41,24 +41,28 @@ static bool is_served(const struct mt_judge *judge, const struct mt_trial_result
     return judge->rest ? result->reach >= MT_REACH_REQUEST : result->fits;
 }
 
-/* Find how far the run comes if the modelled rest of its forward or backward takes as much more as
- * such rests did. What a step still asks for is known. */
-static int try_rest(struct mt_judge *judge, const struct mt_trial *trial,
+/* Find how far the run gets if the modelled rest takes as much more as such rests did. What a step
+ * still requests is known; of the iteration after it, all but the bytes that a change saves. */
+static int try_rest(struct mt_judge *judge, const struct mt_trial *trial, uint64_t saved,
                     struct mt_judgement *judgement)
 {
     struct mt_trial_result result;
-    uint64_t off = mt_to_uint64((double)judge->live * MT_CUT_ERROR);
-    if (!judge->rest || !judge->rest->ends[MT_REACH_BACKWARD] || judgement->served != MT_SERVED_YES)
+    if (!judge->rest || judgement->served != MT_SERVED_YES)
+        return 0;
+    bool is_modelled = judge->rest->ends[MT_REACH_BACKWARD];
+    enum mt_reach known = is_modelled ? MT_REACH_REQUEST : MT_REACH_STEP;
+    uint64_t off = mt_to_uint64((double)(is_modelled ? judge->live : saved) * MT_CUT_ERROR);
+    if (!off || judgement->reach <= known)
         return 0;
     int rc = run(judge, trial, judge->card > off ? judge->card - off : 0, &result);
     if (!rc && result.reach < judgement->reach)
-        judgement->reach = result.reach > MT_REACH_REQUEST ? result.reach : MT_REACH_REQUEST;
+        judgement->reach = result.reach > known ? result.reach : known;
     return rc;
 }
 
 /* Try a card that is smaller by `off` bytes; and where that fails, one that is larger. Only what
  * holds on both is known. */
-static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t off,
+static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t off, uint64_t saved,
                struct mt_judgement *judgement)
 {
     struct mt_trial_result least, most;
@@ -73,7 +77,7 @@ static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t of
     if (is_served(judge, &least) == is_served(judge, &most))
         judgement->served = is_served(judge, &least) ? MT_SERVED_YES : MT_SERVED_NO;
     judgement->reach = least.reach;
-    rc = try_rest(judge, trial, judgement);
+    rc = try_rest(judge, trial, saved, judgement);
     if (least.diverges && judgement->reach > MT_REACH_REQUEST)
         judgement->reach = MT_REACH_REQUEST;
     judgement->error = (unsigned)((double)off / (double)judge->card * 1000 + 0.5);
@@ -91,7 +95,7 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
         (struct mt_judgement){.is_replayed = judge->is_exact && !conf->async, .has_bound = true};
     trial.conf = *conf;
     uint64_t off = judgement->is_replayed ? 0 : mt_to_uint64((double)judge->card * MODEL_ERROR);
-    return try(judge, &trial, off, judgement);
+    return try(judge, &trial, off, 0, judgement);
 }
 
 /* Make a trial of edited requests, which are the caller's to free; conf NULL: with the recorded
@@ -111,7 +115,7 @@ static int edit_trial(const struct mt_judge *judge, const struct mt_edits *edits
 }
 
 static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
-                     const struct mt_alloc_conf *conf, unsigned error,
+                     const struct mt_alloc_conf *conf, unsigned error, uint64_t saved,
                      struct mt_judgement *judgement)
 {
     struct mt_trial trial;
@@ -124,7 +128,7 @@ static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
     if (!judge->is_exact && off < (double)judge->card * MODEL_ERROR)
         off = (double)judge->card * MODEL_ERROR;
     if (!rc)
-        rc = try(judge, &trial, (uint64_t)off, judgement);
+        rc = try(judge, &trial, (uint64_t)off, saved, judgement);
     free(request);
     return rc;
 }
@@ -145,13 +149,19 @@ static int try_guess(struct mt_judge *judge, const char *name, const struct mt_a
 {
     struct mt_edits edits;
     struct mt_modelled change = {0};
+    uint64_t before = 0, after = 0, moment;
     int rc = mt_edits_begin(&edits, judge->recording);
     edits.without = without;
     *judgement = (struct mt_judgement){0};
     if (!rc)
+        rc = mt_edits_peak(&edits, &before, &moment);
+    if (!rc)
         rc = mt_change_apply(&edits, name, &change);
     if (!rc)
-        rc = try_edits(judge, &edits, conf, change.error, judgement);
+        rc = mt_edits_peak(&edits, &after, &moment);
+    if (!rc)
+        rc = try_edits(judge, &edits, conf, change.error, before > after ? before - after : 0,
+                       judgement);
     judgement->has_bound = !(edits.guesses & MT_NO_BOUND);
     judgement->why_not = rc == -ENOENT ? change.why_not : NULL;
     judgement->operators = change.operators;
