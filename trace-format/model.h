@@ -353,7 +353,10 @@ enum mt_definition_kind {
     X(BY_OTHERS, 9, "by_others")                                                                   \
     X(WORST_WHOLE, 10, "worst_whole")                                                              \
     X(WORST_OTHERS, 11, "worst_others")                                                            \
-    X(RESERVED, 12, "reserved")
+    X(RESERVED, 12, "reserved")                                                                    \
+    X(LOOP, 13, "loop")                                                                            \
+    X(TURNS, 14, "turns")                                                                          \
+    X(TURN_SPANS, 15, "turn_spans")
 
 enum mt_summary {
 #define MT_SUMMARY_MEMBER(id, number, name) MT_SUMMARY_##id = number,

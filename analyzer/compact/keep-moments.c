@@ -108,7 +108,7 @@ static int choose_on_device(struct mt_keep_moments *moments, const struct mt_rep
         rc = add_steps(moments, spans, between(LEAST_STEPS, room, MOST_STEPS));
     if (!rc)
         rc = add_phases(moments, spans);
-    for (size_t i = 0; !rc && i < spans->n; i++)
+    for (size_t i = 0; !rc && i < spans->n && !spans->turns; i++)
         rc = marks_add(&moments->totals, spans->span[i].most_event);
     for (size_t i = 0; !rc && i < replay->tracker.ranges.device[slot].n; i++)
         rc = marks_add(&moments->totals, replay->tracker.ranges.device[slot].most[i].event);

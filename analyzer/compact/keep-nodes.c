@@ -33,7 +33,37 @@ void mt_kept_clear(struct mt_kept *kept)
 {
     free(kept->bits);
     free(kept->totals);
+    free(kept->before);
     *kept = (struct mt_kept){0};
+}
+
+static uint64_t count_bits(const struct mt_kept *kept, size_t from, size_t to)
+{
+    uint64_t n = 0;
+    for (size_t i = from; i < to; i++)
+        n += (unsigned)__builtin_popcount(kept->bits[i]);
+    return n;
+}
+
+int mt_kept_count(struct mt_kept *kept)
+{
+    size_t parts = kept->capacity / MT_KEPT_PART + 1;
+    kept->before = calloc(parts, sizeof *kept->before);
+    if (!kept->before)
+        return -ENOMEM;
+    for (size_t i = 1; i < parts; i++)
+        kept->before[i] =
+            kept->before[i - 1] + count_bits(kept, (i - 1) * MT_KEPT_PART, i * MT_KEPT_PART);
+    return 0;
+}
+
+uint64_t mt_kept_number(const struct mt_kept *kept, uint64_t number)
+{
+    size_t byte = number / 8, part = byte / MT_KEPT_PART;
+    if (!number || byte >= kept->capacity)
+        return number ? kept->n + 1 : 0;
+    return 1 + kept->before[part] + count_bits(kept, part * MT_KEPT_PART, byte) +
+           (unsigned)__builtin_popcount(kept->bits[byte] & ((1u << number % 8) - 1));
 }
 
 static void keep_number(struct mt_kept *kept, uint64_t number)

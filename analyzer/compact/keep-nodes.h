@@ -17,11 +17,21 @@ struct mt_kept {
     unsigned char *bits, *totals; /* totals: kept only for its totals */
     size_t capacity;              /* bytes of each */
     uint64_t n;
+    uint64_t *before; /* how many are kept before each MT_KEPT_PART bytes; after mt_kept_count */
 };
+
+#define MT_KEPT_PART 64u
 
 /* Make room for an event of this number. 0 or -ENOMEM. */
 int mt_kept_reach(struct mt_kept *kept, uint64_t number);
 void mt_kept_clear(struct mt_kept *kept);
+
+/* Count those that are kept, once all are, for mt_kept_number. 0 or -ENOMEM. */
+int mt_kept_count(struct mt_kept *kept);
+
+/* Return the number that an event, or the first kept one after it, has among the kept ones. 0 for
+ * 0. */
+uint64_t mt_kept_number(const struct mt_kept *kept, uint64_t number);
 
 static inline bool mt_kept_has(const unsigned char *bits, uint64_t number)
 {

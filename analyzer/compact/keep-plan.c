@@ -32,8 +32,10 @@ struct planner {
     struct mt_keep_lives lives;
     struct mt_address_map blocks, cuda; /* PyTorch's and CUDA's blocks: lives by address */
     struct device_state device[MT_DEVICES];
-    struct mt_by_id requests; /* struct last_requests, by thread */
-    uint32_t made;            /* the life that the present event begins */
+    struct mt_by_id requests;               /* struct last_requests, by thread */
+    struct mt_candidate newest[MT_DEVICES]; /* the last event of CUDA's memory on each device */
+    size_t passed;                          /* moments */
+    uint32_t made;                          /* the life that the present event begins */
     int after_oom, saw_gradient, saw_touch;
     struct mt_tracker_seen seen; /* after the last event */
 };
@@ -104,6 +106,28 @@ static void keep_totals(struct planner *p, uint64_t number)
     p->plan->kept.totals[number / 8] |= bit;
 }
 
+/* Keep each device's last event before a moment for the time and the totals that it has then. */
+static void keep_newest(struct planner *p)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        uint64_t number = p->newest[slot].number;
+        if (number && !mt_kept_has(p->plan->kept.bits, number)) {
+            mt_candidate_keep(&p->nodes, p->newest[slot]);
+            p->plan->kept.totals[number / 8] |= (unsigned char)(1 << number % 8);
+        } else if (number) {
+            mt_candidate_drop(&p->nodes, p->newest[slot]);
+        }
+        p->newest[slot] = (struct mt_candidate){0};
+    }
+}
+
+static void set_newest(struct planner *p, unsigned slot, uint64_t number)
+{
+    if (p->newest[slot].number)
+        mt_candidate_drop(&p->nodes, p->newest[slot]);
+    p->newest[slot] = mt_candidate_take(&p->nodes, number);
+}
+
 /* Return the number of passed moments. At a moment all live blocks are kept. */
 static size_t moments_passed(struct planner *p, uint64_t number)
 {
@@ -139,8 +163,8 @@ static int note_label(struct planner *p, const struct mt_replay *replay,
     return 0;
 }
 
-/* Return whether the totals are those of the first event of a phase, its lowest, or the highest of
- * any total. */
+/* Return whether the totals are those of the first event of a phase, its lowest (turns of a loop
+ * have theirs in a summary), or the highest of any total. */
 static bool has_totals(struct planner *p, const struct mt_replay *replay,
                        const struct mt_event *event, uint64_t number)
 {
@@ -151,7 +175,7 @@ static bool has_totals(struct planner *p, const struct mt_replay *replay,
     bool is_first = n != device->spans, is_highest = event->ALLOC.reserved > device->reserved;
     if (is_first)
         device->has_least = false;
-    bool is_least = !device->has_least && n && n <= whole->n &&
+    bool is_least = !whole->turns && !device->has_least && n && n <= whole->n &&
                     whole->span[n - 1].least == event->ALLOC.allocated;
     device->has_least |= is_least;
     device->spans = n;
@@ -245,6 +269,7 @@ static int note_cuda(struct planner *p, const struct mt_replay *replay,
     if (p->device[slot].spans != replay->spans[slot].n || mt_marks_has(&p->moments.totals, number))
         keep_totals(p, number);
     p->device[slot].spans = replay->spans[slot].n;
+    set_newest(p, slot, number);
     return rc;
 }
 
@@ -322,6 +347,9 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     if (mt_kept_reach(&p->plan->kept, number) || mt_keep_nodes_event(&p->nodes, event, number))
         return -ENOMEM;
     size_t moments = moments_passed(p, number);
+    if (moments != p->passed)
+        keep_newest(p);
+    p->passed = moments;
     int rc = note_kind(p, replay, event, number, moments);
     /* The last event gives the duration. */
     if (mt_tracker_has_changed(&replay->tracker, &p->seen) || number == p->whole->events)
@@ -348,7 +376,7 @@ static int decide(struct mt_keep_plan *plan, const char *path, const struct mt_r
         .plan = plan, .whole = whole, .scout = scout, .nodes = {.kept = &plan->kept}};
     planner.lives.nodes = &planner.nodes;
     const struct mt_watcher watcher = {saw, &planner};
-    const struct mt_question question = {.watcher = &watcher};
+    const struct mt_question question = {.watcher = &watcher, .no_turns = true};
     struct mt_replay replay = {0};
     mt_marks_sort(&scout->failed);
     int rc = mt_keep_moments_choose(&planner.moments, whole, scout);
@@ -361,6 +389,11 @@ static int decide(struct mt_keep_plan *plan, const char *path, const struct mt_r
     mt_replay_clear(&replay);
     clear(&planner);
     return rc;
+}
+
+static uint64_t number_of(void *kept, uint64_t number)
+{
+    return mt_kept_number(kept, number);
 }
 
 static int add_summary(void *plan, const struct mt_definition *definition)
@@ -387,11 +420,14 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
                                plan->state == MT_TRACE_EXECUTED);
     plan->end = whole.survey.end;
     plan->ended = mt_ended_of(&whole.survey, error);
-    if (!rc)
-        rc = mt_whole_list(&whole, add_summary, plan);
     plan->is_compact = whole.definitions && mt_info(whole.definitions, "compact") != NULL;
     if (!rc && !plan->is_compact)
         rc = decide(plan, path, &whole, &scout, error);
+    if (!rc && !plan->is_compact)
+        rc = mt_kept_count(&plan->kept);
+    if (!rc && !plan->is_compact)
+        rc =
+            mt_whole_list(&whole, &(struct mt_renumber){number_of, &plan->kept}, add_summary, plan);
     mt_replay_clear(&whole);
     mt_keep_scout_clear(&scout);
     return rc;

@@ -99,7 +99,7 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     for (enum mt_free_kind kind = 0; kind < MT_FREE_KINDS; kind++)
         device->worst[kind] = &replay->reserved.worst[kind][slot];
     device->most_reserved = &replay->reserved.most[slot];
-    device->span = mt_spans_at(device->spans, device->at.when.run);
+    device->span = mt_spans_at(device->spans, device->at.when.run, device->at.event);
     int rc = device->of_cuda ? 0
                              : mt_segments_find(&device->segments, replay, slot, device->verdicts,
                                                 device->n_verdicts);
@@ -131,7 +131,7 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     if (rc || !device->span)
         return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);
-    rc = mt_growth_find(&device->growth, device);
+    rc = mt_growth_find(&device->growth, device, replay);
     if (rc || replay->question.moment.kind != MT_AT_OOM || device->span->phase != MT_PHASE_FORWARD)
         return rc;
     return mt_growth_find_forwards(&device->of_forwards, device);
@@ -144,7 +144,8 @@ enum mt_span_part mt_device_part(const struct mt_device *device)
 {
     if (mt_span_is_beside(device->spans, device->span))
         return MT_PART_EVALUATION;
-    bool is_outside = device->at.when.phase == MT_PHASE_OUTSIDE && !device->at.when.serving;
+    bool is_outside = device->at.when.phase == MT_PHASE_OUTSIDE && !device->at.when.serving &&
+                      device->span->phase != MT_PHASE_OUTSIDE;
     return is_outside && device->span->iteration ? MT_PART_AFTER : MT_PART_IN;
 }
 
@@ -231,8 +232,9 @@ static bool find_moment(struct mt_moment *found, const struct mt_replay *replay,
         return holders->n > 0;
     const struct mt_spans *spans = &replay->spans[highest_slot(replay)];
     bool at_begin = moment->kind == MT_AT_BEGIN;
-    const struct mt_span *span = at_begin ? mt_spans_begin_of(spans, moment->value)
-                                          : mt_spans_of_iteration(spans, moment->value);
+    uint64_t number = moment->kind == MT_AT_LAST ? spans->iterations : moment->value;
+    const struct mt_span *span =
+        at_begin ? mt_spans_begin_of(spans, number) : mt_spans_of_iteration(spans, number);
     if (span)
         *found = (struct mt_moment){MT_AT_EVENT, at_begin ? span->before : span->most_event};
     return span != NULL;
@@ -256,6 +258,37 @@ static int replay_step(struct mt_analysis *analysis, const char *path,
     return rc;
 }
 
+/* Where the moment has few or none of the blocks that are left behind, find their lines at the last
+ * turn. 0 or a negative errno. */
+static int find_lines_of_growth(struct mt_analysis *analysis, const char *path,
+                                const struct mt_question *question)
+{
+    const struct mt_device *main = mt_analysis_main_device(analysis);
+    struct mt_question last = *question;
+    struct mt_analysis at_last;
+    if (!main || !main->span || !main->growth.per_iteration || main->growth.turns ||
+        question->watcher || question->lives || question->folds_spans ||
+        question->moment.kind == MT_AT_OOM || main->span->iteration + 1 >= main->spans->iterations)
+        return 0;
+    const struct mt_span *span = mt_spans_of_iteration(main->spans, main->spans->iterations);
+    if (!span)
+        return 0;
+    last.moment = (struct mt_moment){MT_AT_EVENT, span->most_event};
+    last.whole_run = 0;
+    int rc = mt_analysis_create(&at_last, path, &last);
+    for (size_t i = 0; !rc && i < analysis->n_devices && i < at_last.n_devices; i++) {
+        struct mt_growth *to = &analysis->devices[i].growth, *from = &at_last.devices[i].growth;
+        if (!to->per_iteration || !from->n)
+            continue;
+        free(to->site);
+        to->site = from->site;
+        to->n = from->n;
+        *from = (struct mt_growth){0};
+    }
+    mt_analysis_destroy(&at_last);
+    return rc;
+}
+
 int mt_analysis_create(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question)
 {
@@ -267,6 +300,11 @@ int mt_analysis_create(struct mt_analysis *analysis, const char *path,
         rc = analyze_devices(analysis);
     if (!rc)
         rc = mt_host_find(&analysis->host, &analysis->replay.host, analysis->replay.definitions);
+    if (!rc)
+        rc = mt_growth_find_host(&analysis->host_growth, mt_analysis_main_device(analysis),
+                                 &analysis->replay);
+    if (!rc)
+        rc = find_lines_of_growth(analysis, path, question);
     return rc;
 }
 
@@ -292,6 +330,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
     }
     free(analysis->devices);
     mt_sums_clear(&analysis->host);
+    mt_growth_clear(&analysis->host_growth);
     mt_replay_clear(&analysis->replay);
     memset(analysis, 0, sizeof *analysis);
 }

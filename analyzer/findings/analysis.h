@@ -108,16 +108,26 @@ struct mt_growth {
     uint64_t per_iteration;      /* bytes; 0: nothing grows */
     struct mt_growth_site *site; /* the largest first */
     size_t n;
+    bool is_likely; /* there are few iterations: it may grow */
+    /* Of an evaluation's loop, which lets go of it at its end: its turns; else NULL. */
+    struct mt_turns *turns;
 };
 
-/* Find growth among a device's blocks at its moment of an iteration; of zeros. 0 or -ENOMEM. Call
+/* Find growth among a device's blocks at its moment of an iteration; of zeros. In an evaluation, it
+ * is what its own turns leave behind for a backward that does not come. 0 or -ENOMEM. Call
  * mt_growth_clear in any case. */
-int mt_growth_find(struct mt_growth *growth, const struct mt_device *device);
+int mt_growth_find(struct mt_growth *growth, const struct mt_device *device,
+                   const struct mt_replay *replay);
 
 /* Find likewise what forwards left behind for those after them, with no backward in between: among
  * the blocks at a moment of a forward. Iterations are forwards then. Nothing, unless they are many
  * more than ever were before a backward: pipelines and recurrent networks train so. */
 int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_device *device);
+
+/* Find growth of page-locked host memory, by the iterations of the device (NULL: there is none). 0
+ * or -ENOMEM. */
+int mt_growth_find_host(struct mt_growth *growth, const struct mt_device *device,
+                        const struct mt_replay *replay);
 void mt_growth_clear(struct mt_growth *growth);
 
 /*
@@ -155,6 +165,8 @@ int mt_held_sites(struct mt_device *device, const struct mt_naming *naming);
 /* Find what holds most of some blocks. 0 or -ENOMEM. Call mt_held_most_clear in any case. */
 int mt_held_most_of(struct mt_held_most *most, const struct mt_device *device,
                     const struct mt_verdict *verdicts, size_t n);
+/* Return the first site with a known line, or the largest; NULL: there is none. */
+const struct mt_growth_site *mt_growth_main(const struct mt_growth *growth);
 
 struct mt_share {
     uint64_t bytes, blocks;
@@ -207,7 +219,8 @@ struct mt_analysis {
     struct mt_replay replay;
     struct mt_device *devices; /* devices on which memory was ever allocated, by index */
     size_t n_devices;
-    struct mt_sums host;         /* live page-locked host memory at the moment */
+    struct mt_sums host; /* live page-locked host memory at the moment */
+    struct mt_growth host_growth;
     bool has_no_step;            /* the wanted iteration, or list of holders, is not in the trace */
     struct mt_trace_error fault; /* where the trace becomes invalid; MT_FAULT_NONE: nowhere */
 };

@@ -81,7 +81,13 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
                                  .phase = "",
                                  .ended = mt_analysis_ended(analysis)};
     rank->last_ns = rank->begin_ns + analysis->replay.survey.last_time_ns;
+    char line[512] = "";
+    const struct mt_growth_site *grows = device ? mt_growth_main(&device->growth) : NULL;
+    if (grows && grows->line)
+        mt_place_text(line, sizeof line, definitions, grows->line);
+    rank->growth_line = own(line);
     if (device) {
+        rank->growth = device->growth.turns ? 0 : device->growth.per_iteration;
         rank->has_device = true;
         rank->device = device->device;
         rank->allocated = device->at.allocated;
@@ -97,7 +103,7 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
         }
     }
     return rank->host && rank->parent_pid && rank->pid && rank->world_size &&
-                   rank->master_address && rank->title && rank->visible
+                   rank->master_address && rank->title && rank->visible && rank->growth_line
                ? 0
                : -ENOMEM;
 }
@@ -110,6 +116,7 @@ void mt_job_rank_clear(struct mt_job_rank *rank)
     free(rank->world_size);
     free(rank->master_address);
     free(rank->title);
+    free(rank->growth_line);
     free(rank->visible);
     *rank = (struct mt_job_rank){0};
 }

@@ -23,6 +23,8 @@ struct mt_job_rank {
     const char *phase;                             /* for people; "": unknown */
     uint64_t category[MT_CATEGORY_ROOM];           /* bytes */
     enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* mt_sites_certainty */
+    uint64_t growth;                               /* bytes an iteration; 0: none */
+    char *growth_line; /* own: "train.py:12 main", where most of it is requested; "": unknown */
     struct mt_ended ended;
     const char *path;                      /* the caller's; only mt_job_follow_cards asks for it */
     bool of_cuda;                          /* `allocated` is CUDA's, not PyTorch's */

@@ -184,7 +184,8 @@ json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
 
 json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
 {
-    return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
+    return json_pack("{s:o, s:b, s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration),
+                     "likely", (int)growth->is_likely, "loop", mt_json_loop(growth->turns), "sites",
                      mt_json_growth_sites(definitions, growth));
 }
 
@@ -194,6 +195,18 @@ static json_t *library_frames(const struct mt_definitions *definitions, const st
     for (uint32_t at = site->whole; at && at != site->stack; at = mt_stack(definitions, at)->parent)
         json_array_append_new(frames, mt_json_frame(definitions, at));
     return frames;
+}
+
+json_t *mt_json_loop(const struct mt_turns *turns)
+{
+    if (!turns)
+        return json_null();
+    const struct mt_frame *frame = turns->frame;
+    return json_pack("{s:o, s:o, s:i, s:i, s:o}", "function",
+                     frame ? mt_json_text(frame->function) : json_null(), "file",
+                     frame ? mt_json_text(frame->file) : json_null(), "line", (int)turns->line,
+                     "turns", (int)turns->n, "range",
+                     turns->named ? mt_json_text(turns->name) : json_null());
 }
 
 json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,

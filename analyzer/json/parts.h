@@ -24,6 +24,8 @@ json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *de
 json_t *mt_json_held_kinds(const struct mt_device *device);
 json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
                              const struct mt_growth *growth);
+/* {"function", "file", "line", "turns", "range"} of a loop, or of ranges; NULL: null. */
+json_t *mt_json_loop(const struct mt_turns *turns);
 json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth);
 
 /* Return the largest first, those that pass the filter. */

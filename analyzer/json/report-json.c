@@ -197,6 +197,9 @@ static json_t *devices(const struct mt_analysis *analysis)
             json_object_set_new(object, "held", mt_json_held_kinds(device));
         if (device->idle.is_known)
             json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
+        json_object_set_new(object, "counted_by",
+                            json_string(mt_counted_names[device->spans->counted]));
+        json_object_set_new(object, "loop", mt_json_loop(device->spans->turns));
         json_object_set_new(object, "ranges",
                             mt_json_ranges(&device->context, mt_device_slot(device->device)));
         if (!device->of_cuda) {
@@ -291,6 +294,8 @@ json_t *mt_report_object(const struct mt_analysis *analysis)
     struct mt_ended ended = mt_analysis_ended(analysis);
     json_object_set_new(object, "ended", mt_json_ended(&ended));
     json_object_set_new(object, "host", mt_json_host(analysis));
+    json_object_set_new(object, "host_growth",
+                        mt_json_growth(analysis->replay.definitions, &analysis->host_growth));
     json_object_set_new(object, "not_computed", unsimulated(&analysis->replay));
     json_object_set_new(
         object, "marks",

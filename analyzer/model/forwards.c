@@ -8,6 +8,8 @@
  */
 #include "spans.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PAIRS_MOST 256u /* a program has few; further ones are not distinguished */
@@ -263,4 +265,56 @@ bool mt_spans_begin_training(struct mt_spans *spans)
         span->is_apart = pair && pair->now > 1;
     }
     return true;
+}
+
+void mt_span_join(struct mt_span *span, const struct mt_span *next)
+{
+    span->left = next->left;
+    span->makes_graph = next->makes_graph;
+    span->least = next->least < span->least ? next->least : span->least;
+    if (next->most <= span->most)
+        return;
+    span->most = next->most;
+    span->most_event = next->most_event;
+    span->most_time_ns = next->most_time_ns;
+    span->most_reserved = next->most_reserved;
+}
+
+int mt_spans_merge(struct mt_spans *spans)
+{
+    size_t capacity = spans->n - spans->n_cut, n = 0;
+    if (!spans->n_cut || spans->part)
+        return 0;
+    struct mt_span *merged = malloc(capacity * sizeof *merged);
+    if (!merged)
+        return -ENOMEM;
+    for (size_t i = 0; i < spans->n; i++)
+        if (n && merged[n - 1].run == spans->span[i].run)
+            mt_span_join(&merged[n - 1], &spans->span[i]);
+        else
+            merged[n++] = spans->span[i];
+    spans->part = spans->span;
+    spans->n_parts = spans->n;
+    spans->span = merged;
+    spans->n = n;
+    spans->capacity = capacity;
+    return 0;
+}
+
+bool mt_spans_may_turn(const struct mt_spans *spans)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].is_evaluation || spans->span[i].serving)
+            return false;
+    return spans->counted == MT_COUNTED_NOT || spans->counted == MT_COUNTED_FORWARDS;
+}
+
+void mt_spans_free_parts(struct mt_spans *spans)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (mt_span_is_beside(spans, &spans->span[i]))
+            return;
+    free(spans->part);
+    spans->part = NULL;
+    spans->n_parts = 0;
 }

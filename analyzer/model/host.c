@@ -26,6 +26,8 @@ static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_
     struct mt_block *block = mt_heap_add(&host->heap, &made);
     if (!block)
         return -ENOMEM;
+    if (mt_block_set_event(block, number))
+        return -ENOMEM;
     block->api = (uint8_t)event->CUDA_MALLOC.api;
     uint64_t bytes = host->heap.total[SLOT].bytes;
     if (bytes <= host->most)

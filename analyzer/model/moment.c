@@ -10,7 +10,8 @@
 static const char *const names[] = {
     [MT_AT_PEAK] = "peak",         [MT_AT_END] = "end",   [MT_AT_OOM] = "oom",
     [MT_AT_RESERVED] = "reserved", [MT_AT_TIME] = "time", [MT_AT_EVENT] = "event",
-    [MT_AT_BEGIN] = "begin",       [MT_AT_STEP] = "step", [MT_AT_HOLDERS] = "holders"};
+    [MT_AT_BEGIN] = "begin",       [MT_AT_STEP] = "step", [MT_AT_LAST] = "last-turn",
+    [MT_AT_HOLDERS] = "holders"};
 
 const char *mt_moment_name(enum mt_moment_kind kind)
 {
@@ -39,6 +40,10 @@ int mt_moment_parse(const char *text, struct mt_moment *moment)
             moment->kind = kind;
             return 0;
         }
+    if (!strcmp(text, names[MT_AT_LAST])) {
+        moment->kind = MT_AT_LAST;
+        return 0;
+    }
     for (enum mt_moment_kind kind = MT_AT_EVENT; kind <= MT_AT_STEP; kind++)
         if (!parse_number(text, kind, moment))
             return 0;

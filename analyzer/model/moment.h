@@ -19,6 +19,7 @@ enum mt_moment_kind {
     MT_AT_BEGIN, /* before the first event of iteration number value, from 1, on the device with the
                   * highest peak */
     MT_AT_STEP,  /* at the iteration's highest total */
+    MT_AT_LAST,  /* the same of the last iteration */
     MT_AT_HOLDERS, /* at that of the last list of holders */
 };
 
@@ -28,14 +29,14 @@ struct mt_moment {
 };
 
 /* What mt_moment_parse reads, as mt_unknown_text wants it. */
-#define MT_MOMENT_CHOICES "peak end oom reserved holders 1.5s 20ms event:N begin:N step:N"
+#define MT_MOMENT_CHOICES "peak end oom reserved last-turn holders 1.5s 20ms event:N begin:N step:N"
 
-/* Read "peak", "end", "oom", "reserved", "holders", a time with its unit (settings/size.h),
- * "event:N", "begin:N" or "step:N". 0, or -EINVAL for other text. */
+/* Read "peak", "end", "oom", "reserved", "last-turn", "holders", a time with its unit
+ * (settings/size.h), "event:N", "begin:N" or "step:N". 0, or -EINVAL for other text. */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
-/* Return "peak", "end", "oom", "reserved", "time", "event", "begin",
- * "step" or "holders". */
+/* Return "peak", "end", "oom", "reserved", "time", "event", "begin", "step", "last-turn" or
+ * "holders". */
 const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {

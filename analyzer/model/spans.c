@@ -18,6 +18,7 @@
 void mt_spans_clear(struct mt_spans *spans)
 {
     free(spans->span);
+    free(spans->part);
     *spans = (struct mt_spans){.is_folded = spans->is_folded};
 }
 
@@ -77,35 +78,64 @@ static void fold(struct mt_spans *spans)
     spans->fold_at = spans->n < FOLD_AT / 2 ? FOLD_AT : 2 * spans->n;
 }
 
-int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+static int append(struct mt_spans *spans, const struct mt_span *span)
+{
+    if (spans->n == spans->capacity) { /* mt_grow would clear what is new, which takes longer */
+        size_t capacity = spans->capacity + spans->capacity / 4 + 16;
+        struct mt_span *grown = reallocarray(spans->span, capacity, sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        spans->span = grown;
+        spans->capacity = capacity;
+    }
+    spans->span[spans->n++] = *span;
+    return 0;
+}
+
+int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint32_t part, uint64_t event,
                  uint64_t time_ns, uint64_t allocated, uint64_t reserved)
 {
     if (spans->is_folded && spans->n >= FOLD_AT && spans->n >= spans->fold_at)
         fold(spans);
-    if (MT_APPEND(spans->span, spans->capacity, spans->n,
-                  (struct mt_span){.run = now->run,
-                                   .calls = now->calls,
-                                   .called = now->called,
-                                   .caller = now->caller,
-                                   .makes_graph = now->makes_graph,
-                                   .phase = now->after,
-                                   .has_called = now->has_called,
-                                   .is_evaluation = now->is_evaluation,
-                                   .serving = now->serving,
-                                   .turn = now->turn,
-                                   .time_ns = time_ns,
-                                   .event = event,
-                                   .before = spans->last,
-                                   .least = allocated,
-                                   .most = allocated,
-                                   .left = allocated,
-                                   .most_event = event,
-                                   .most_time_ns = time_ns,
-                                   .most_reserved = reserved}))
-        return -ENOMEM;
+    struct mt_span span = {.run = now->run,
+                           .calls = now->calls,
+                           .called = now->called,
+                           .caller = now->caller,
+                           .makes_graph = now->makes_graph,
+                           .phase = now->after,
+                           .has_called = now->has_called,
+                           .is_evaluation = now->is_evaluation,
+                           .serving = now->serving,
+                           .turn = now->turn,
+                           .left = allocated};
+    struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
+    spans->key = now->run + part;
+    if (last && last->run == now->run) {
+        span = *last;
+        span.makes_graph = now->makes_graph;
+        span.left = now->serving == last->serving ? allocated : last->left;
+        spans->has_too_many |= spans->n_cut == MT_SPANS_CUT_MOST;
+        spans->n_cut += !spans->has_too_many;
+    }
+    span.time_ns = span.most_time_ns = time_ns;
+    span.event = span.most_event = event;
+    span.before = spans->last;
+    span.least = span.most = allocated;
+    span.most_reserved = reserved;
     spans->last = event;
+    if (!spans->has_too_many || !last || last->run != now->run)
+        return append(spans, &span);
+    mt_span_join(last, &span);
     return 0;
 }
+
+const char *const mt_counted_names[] = {[MT_COUNTED_NOT] = "none",
+                                        [MT_COUNTED_FORWARDS] = "forward passes",
+                                        [MT_COUNTED_BACKWARDS] = "backward passes",
+                                        [MT_COUNTED_STEPS] = "optimizer steps",
+                                        [MT_COUNTED_REQUESTS] = "server steps",
+                                        [MT_COUNTED_TURNS] = "turns of a loop",
+                                        [MT_COUNTED_RANGES] = "ranges"};
 
 static bool has_phase(const struct mt_spans *spans, enum mt_phase phase)
 {
@@ -230,10 +260,16 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
     mt_spans_part_forwards(spans, has_backward, is_broken_off);
     spans->serves = !has_steps && !has_backward && serves(spans);
     bool goes_back = has_backward || (is_broken_off && mt_spans_begin_training(spans));
+    spans->counted = spans->serves ? MT_COUNTED_REQUESTS
+                     : has_steps   ? MT_COUNTED_STEPS
+                     : goes_back   ? MT_COUNTED_BACKWARDS
+                                   : MT_COUNTED_FORWARDS;
     spans->iterations = spans->serves ? number_by_requests(spans)
                         : has_steps
                             ? number_by_steps(spans)
                             : number_by(spans, goes_back ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
+    if (!spans->iterations)
+        spans->counted = MT_COUNTED_NOT;
 }
 
 uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans)
@@ -251,8 +287,10 @@ uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans)
     return most;
 }
 
-const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run)
+const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run, uint64_t event)
 {
+    if (spans->turns)
+        return mt_spans_until(spans, event);
     size_t low = MT_LEADING(i, spans->n, spans->span[i].run <= run);
     return low ? &spans->span[low - 1] : NULL;
 }
@@ -300,34 +338,85 @@ const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t i
     return NULL;
 }
 
-/* Return the growth over at most FEW_ITERATIONS iterations. */
-static uint64_t growth_of_few(const struct mt_spans *spans)
+#define GROWTH_FLOOR (1u << 20) /* bytes an iteration, */
+#define GROWTH_PART 1000u       /* and that part of the peak; */
+#define GROWTH_SUM_PART 4u      /* or all of it together is that part, */
+#define GROWTH_SUM_LEAST (256u << 20)
+#define PARTS 3u      /* of the run, in each of which memory grows, */
+#define PART_LEAST 6u /* by at least that part of the whole */
+
+bool mt_growth_counts(uint64_t per_iteration, uint64_t iterations, uint64_t peak)
 {
-    uint64_t least[FEW_ITERATIONS + 1] = {0};
-    for (size_t i = 0; i < spans->n;) {
-        uint32_t iteration = spans->span[i].iteration;
-        least[iteration] = iteration_floor(spans, &i);
-    }
+    uint64_t floor = peak / GROWTH_PART > GROWTH_FLOOR ? peak / GROWTH_PART : GROWTH_FLOOR;
+    uint64_t sum = per_iteration * iterations;
+    return per_iteration >= floor || (sum >= GROWTH_SUM_LEAST && sum >= peak / GROWTH_SUM_PART);
+}
+
+/* Return the growth over few iterations: the steps must be the same, except for the allocator's
+ * rounding. */
+static uint64_t growth_of_few(const uint64_t *least, size_t n)
+{
     uint64_t smallest = UINT64_MAX, largest = 0;
-    for (uint32_t i = 3; i < spans->iterations; i++) {
+    for (size_t i = 2; i + 1 < n; i++) {
         if (least[i] <= least[i - 1])
             return 0;
         uint64_t step = least[i] - least[i - 1];
         smallest = step < smallest ? step : smallest;
         largest = step > largest ? step : largest;
     }
-    return largest - smallest <= largest / 20
-               ? (least[spans->iterations - 1] - least[2]) / (spans->iterations - 3)
-               : 0;
+    return largest - smallest <= largest / 20 ? (least[n - 2] - least[1]) / (n - 3) : 0;
 }
 
-uint64_t mt_spans_growth(const struct mt_spans *spans)
+/* Return whether totals rise in each part of the run, and hardly fall. */
+static bool goes_on(const uint64_t *least, size_t n)
+{
+    uint64_t up = 0, down = 0;
+    for (size_t i = 1; i < n; i++) {
+        up += least[i] > least[i - 1] ? least[i] - least[i - 1] : 0;
+        down += least[i] < least[i - 1] ? least[i - 1] - least[i] : 0;
+    }
+    if (up <= down || down > up / 4)
+        return false;
+    for (size_t part = 0; part < PARTS; part++) {
+        uint64_t from = least[part * (n - 1) / PARTS], to = least[(part + 1) * (n - 1) / PARTS];
+        if (to <= from || (to - from) < (up - down) / PART_LEAST)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t median_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    return a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+}
+
+/* Level out what is lower or higher in a single turn. */
+static void smooth(uint64_t *least, size_t n)
+{
+    uint64_t before = least[0];
+    for (size_t i = 1; i + 1 < n; i++) {
+        uint64_t own = least[i];
+        least[i] = median_of(before, own, least[i + 1]);
+        before = own;
+    }
+}
+
+uint64_t mt_floors_growth(uint64_t *least, size_t n)
+{
+    if (n < MT_GROWTH_ITERATIONS)
+        return 0;
+    if (n < FEW_ITERATIONS)
+        return growth_of_few(least, n);
+    uint64_t *steady = least + FIRST_STEADY - 1;
+    size_t n_steady = n - FIRST_STEADY; /* without the last one */
+    smooth(steady, n_steady);
+    return goes_on(steady, n_steady) ? (steady[n_steady - 1] - steady[0]) / (n_steady - 1) : 0;
+}
+
+/* Return the growth where the oldest iterations are folded. */
+static uint64_t growth_of_folded(const struct mt_spans *spans)
 {
     struct mt_rise rise = spans->past.rise;
-    if (spans->iterations < MT_GROWTH_ITERATIONS)
-        return 0;
-    if (spans->iterations < FEW_ITERATIONS)
-        return growth_of_few(spans);
     for (size_t i = 0; i < spans->n;) {
         uint32_t iteration = spans->span[i].iteration;
         uint64_t least = iteration_floor(spans, &i);
@@ -337,6 +426,28 @@ uint64_t mt_spans_growth(const struct mt_spans *spans)
     return rise.steps && rise.rises * 10ull >= rise.steps * 9ull && rise.last > rise.first
                ? (rise.last - rise.first) / rise.steps
                : 0;
+}
+
+uint64_t mt_spans_growth(const struct mt_spans *spans)
+{
+    if (spans->iterations < MT_GROWTH_ITERATIONS)
+        return 0;
+    if (spans->past.iterations)
+        return growth_of_folded(spans);
+    uint64_t *least = malloc((spans->iterations + 1) * sizeof *least), growth = 0;
+    if (!least)
+        return 0;
+    memset(least, 0xff, (spans->iterations + 1) * sizeof *least);
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i];
+        if (!span->is_past && span->least < least[span->iteration])
+            least[span->iteration] = span->least;
+    }
+    for (uint32_t i = 2; i <= spans->iterations; i++) /* on this device nothing happened */
+        least[i] = least[i] == UINT64_MAX ? least[i - 1] : least[i];
+    growth = mt_floors_growth(least + 1, spans->iterations);
+    free(least);
+    return growth;
 }
 
 /* Return the free part of the reserved memory at an iteration's highest moment. */

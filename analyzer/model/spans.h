@@ -22,6 +22,7 @@ struct mt_span {
     uint8_t
         is_evaluation; /* a framework's loop, between iterations: `iteration` is the one before */
     uint8_t is_apart;  /* a program's own, likewise. After mt_spans_number */
+    bool is_past; /* after the loop of which iterations are turns; `iteration` is its last one */
     uint8_t serving, turn;   /* as in mt_when */
     uint8_t makes_graph;     /* likewise, at its last event */
     uint64_t time_ns, event; /* the first event's */
@@ -46,9 +47,30 @@ struct mt_spans_past {
     struct mt_rise rise;
 };
 
+/* What the iterations are. */
+enum mt_counted {
+    MT_COUNTED_NOT, /* there are none */
+    MT_COUNTED_FORWARDS,
+    MT_COUNTED_BACKWARDS,
+    MT_COUNTED_STEPS,    /* of an optimizer */
+    MT_COUNTED_REQUESTS, /* a server's steps for them */
+    MT_COUNTED_TURNS,    /* of the program's loop (analyzer/turns/turns.h) */
+    MT_COUNTED_RANGES,   /* that the program names so (analyzer/turns/named.h) */
+};
+
+extern const char *const mt_counted_names[]; /* JSON's */
+
+struct mt_turns;
+
 struct mt_spans {
     struct mt_span *span;
     size_t n, capacity;
+    uint32_t key;      /* of the last one: its run and part, added up */
+    size_t n_cut;      /* spans that go on with the run of the one before: parts, */
+    bool has_too_many; /* of which there would be more than MT_SPANS_CUT_MOST */
+    struct mt_span
+        *part; /* after mt_spans_merge: the list before it, of n_parts; NULL: it had none */
+    size_t n_parts;
     bool is_folded; /* by mt_spans_fold */
     size_t fold_at; /* so many spans; 0: not known yet */
     struct mt_spans_past past;
@@ -56,6 +78,8 @@ struct mt_spans {
     uint32_t iterations; /* after mt_spans_number */
     int only_evaluates;  /* likewise: nothing is trained, so evaluation has the iterations */
     bool serves;         /* likewise: iterations are a server's steps */
+    uint8_t counted;     /* likewise: enum mt_counted */
+    const struct mt_turns *turns; /* MT_COUNTED_TURNS and _RANGES: these; else NULL */
 };
 
 /* Return whether a span is an evaluation, a framework's or the program's own. */
@@ -80,17 +104,21 @@ static inline void mt_spans_fold(struct mt_spans *spans, size_t n, bool are_fold
         spans[i].is_folded = are_folded;
 }
 
-/* Begin the span of a new run. 0 or -ENOMEM. */
-int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+#define MT_SPANS_CUT_MOST (1u << 17) /* some 18 MiB */
+
+/* Begin the span of a new run, or of another part of the last one. 0 or -ENOMEM. */
+int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint32_t part, uint64_t event,
                  uint64_t time_ns, uint64_t allocated, uint64_t reserved);
 
-/* Note the totals after an event. 0 or -ENOMEM. */
-static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                                uint64_t time_ns, uint64_t allocated, uint64_t reserved)
+/* Note the totals after an event. part: a number that never falls; where it rises, a run is cut. 0
+ * or -ENOMEM. */
+static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *now, uint32_t part,
+                                uint64_t event, uint64_t time_ns, uint64_t allocated,
+                                uint64_t reserved)
 {
     struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
-    if (!last || last->run != now->run)
-        return mt_spans_add(spans, now, event, time_ns, allocated, reserved);
+    if (!last || spans->key != now->run + part)
+        return mt_spans_add(spans, now, part, event, time_ns, allocated, reserved);
     spans->last = event;
     last->makes_graph = now->makes_graph;
     if (now->serving == last->serving)
@@ -105,6 +133,15 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
     }
     return 0;
 }
+
+/* Put the parts of each run together, before the iterations are numbered. 0 or -ENOMEM. */
+int mt_spans_merge(struct mt_spans *spans);
+
+/* Free the parts, unless there is an evaluation, whose turns are cut by them. */
+void mt_spans_free_parts(struct mt_spans *spans);
+
+/* Let a span go on with the totals of the next one. */
+void mt_span_join(struct mt_span *span, const struct mt_span *next);
 
 /* Number the iterations. One ends with the optimizer step (or several in a row); without steps when
  * forward follows backward; without backward each forward is one, unless the program was
@@ -127,8 +164,12 @@ bool mt_spans_begin_training(struct mt_spans *spans);
 /* Return the most calls of forward that a backward has followed in one go; 0: none has. */
 uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans);
 
-/* Return the span of a run, or of the last one before; NULL: none. */
-const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);
+/* Return whether turns of the program's loop may be the iterations: it does not train or serve, nor
+ * does a framework evaluate. After mt_spans_number. */
+bool mt_spans_may_turn(const struct mt_spans *spans);
+
+/* Return the span of a run and an event in it, or the last one before; NULL: none. */
+const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run, uint64_t event);
 
 /* Return the last span that begins at an event or before it; NULL: none. */
 const struct mt_span *mt_spans_until(const struct mt_spans *spans, uint64_t event);
@@ -145,12 +186,23 @@ const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t i
 /* Return the highest total in a phase, also of spans that were folded. 0: it has none. */
 uint64_t mt_spans_most(const struct mt_spans *spans, enum mt_phase phase);
 
-/* With fewer iterations growth is unknown. */
+/* With fewer iterations growth is unknown, except that three may show it. */
 #define MT_GROWTH_ITERATIONS 5u
+#define MT_GROWTH_FEW 3u
 
 /* Return how many more bytes remain from one iteration to the next, if this goes on to the end;
- * else 0. With only a few iterations it must be about the same each time. */
+ * else 0. Needs MT_GROWTH_ITERATIONS iterations; with only a few it must be about the same each
+ * time. It may happen in every fourth iteration only, as long as it goes on. What comes back again
+ * and again is not growth. */
 uint64_t mt_spans_growth(const struct mt_spans *spans);
+
+/* Return the growth of a loop by the lowest totals of its turns, from the first on, as above, which
+ * are changed. The last turn does not count: it may be cut short. */
+uint64_t mt_floors_growth(uint64_t *least, size_t n);
+
+/* Return whether growth is worth a word: 1 MiB and 0.1 % of the peak in each iteration, or, from
+ * however little, a quarter of the peak and 256 MiB. */
+bool mt_growth_counts(uint64_t per_iteration, uint64_t iterations, uint64_t peak);
 
 /* The free part of the reserved memory at the highest moment of an iteration: of the second one
  * (the first makes the pools) and of the last. first 0: there are fewer. */

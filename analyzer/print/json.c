@@ -97,7 +97,7 @@ json_t *mt_json_process(const struct mt_definitions *definitions)
     json_t *process = json_object();
     const struct mt_info *info;
     for (size_t i = 0; process && (info = mt_info_at(definitions, i)); i++) {
-        char *key = mt_info_is_whole(info) ? NULL : mt_valid_copy(info->key);
+        char *key = mt_info_is_apart(info) ? NULL : mt_valid_copy(info->key);
         if (key)
             json_object_set_new(process, key, mt_json_text(info->value));
         free(key);

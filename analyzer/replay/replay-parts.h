@@ -5,6 +5,7 @@
 #ifndef MT_REPLAY_PARTS_H
 #define MT_REPLAY_PARTS_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "replay.h"
@@ -67,8 +68,8 @@ static inline int mt_replay_note(struct mt_replay *replay, unsigned slot,
     if (now->range && mt_replay_note_range(replay, slot, now))
         return -ENOMEM;
     mt_timeline_note(&replay->timeline[slot], replay->events, now->known_bytes);
-    return mt_spans_note(&replay->spans[slot], &replay->tracker.phases.now, replay->events,
-                         replay->time_ns, now->allocated, now->reserved);
+    return mt_spans_note(&replay->spans[slot], &replay->tracker.phases.now, replay->visits.parts,
+                         replay->events, replay->time_ns, now->allocated, now->reserved);
 }
 
 /* Take the last sample as the moment's, until one comes that is nearer. */
@@ -119,5 +120,9 @@ int mt_replay_free_of_pool(struct mt_replay *replay, const struct mt_block *made
 
 /* Handle an event of CUDA's own memory. 0 or -ENOMEM. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);
+
+/* Number the iterations, at the end: by ranges that are named so, or by the optimizer's steps and
+ * the like; where there are none, by the turns of the program's loop. 0 or -ENOMEM. */
+int mt_replay_number(struct mt_replay *replay);
 
 #endif

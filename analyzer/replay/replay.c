@@ -150,6 +150,8 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
 /* Begin anew as PyTorch begins to use a device: CUDA's allocations are no longer its blocks. */
 static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
+    if (replay->survey.kinds[MT_ALLOC] <= 1)
+        mt_visits_clear(&replay->visits); /* segments for PyTorch's allocator */
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
     mt_places_clear(&replay->places[slot]);
@@ -168,12 +170,25 @@ static inline __attribute__((always_inline)) int reach(struct mt_replay *replay,
     return 0;
 }
 
+static inline int visit(struct mt_replay *replay, const struct mt_event *event)
+{
+    return mt_visits_note(&replay->visits, replay->definitions, event, &replay->tracker.phases.now,
+                          replay->events);
+}
+
+/* Note a visit of a program without PyTorch: with it, CUDA's allocations are segments. */
+static int visit_cuda(struct mt_replay *replay, const struct mt_event *event)
+{
+    bool makes = event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC;
+    return makes && event->address && !replay->survey.kinds[MT_ALLOC] ? visit(replay, event) : 0;
+}
+
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     replay->present.unused = mt_requests_take_unused(&replay->present.thread->requests);
     mt_replay_went_on(replay);
-    if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks))
+    if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks) || visit(replay, event))
         return -ENOMEM;
     uint32_t *place = mt_heap_locate(&replay->blocks, event->address);
     if (*place && !(place = replace_block(replay, place)))
@@ -214,6 +229,19 @@ static bool is_label(unsigned kind)
     return mt_kind_about[kind] == MT_ABOUT_LABEL || mt_kind_about[kind] == MT_ABOUT_NODE;
 }
 
+/* Note an event of a range that may begin or end an iteration. */
+static int on_range(struct mt_replay *replay, const struct mt_event *event)
+{
+    uint32_t before = replay->named.boundaries;
+    int rc = mt_tracker_learn(&replay->tracker, replay->present.thread, event);
+    if (!rc)
+        rc = mt_named_turns_note(&replay->named, &replay->tracker.ranges, replay->definitions,
+                                 event, replay->events);
+    if (!replay->question.no_turns)
+        replay->visits.parts += replay->named.boundaries - before;
+    return rc;
+}
+
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
     if (replay->taken.is_awaited && is_past(replay, event))
@@ -244,7 +272,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
-        if (mt_host_event(&replay->host, event, replay->events))
+        if (visit_cuda(replay, event) || mt_host_event(&replay->host, event, replay->events))
             return -ENOMEM;
         return mt_replay_cuda(replay, event);
     case MT_CUDA_COPY:
@@ -263,6 +291,11 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return mt_holders_add(&replay->holders, event);
     case MT_HOLDERS:
         return mt_holders_end(&replay->holders, event, replay->taken.is_over);
+    case MT_RANGE_PUSH:
+    case MT_RANGE_POP:
+    case MT_RANGE_START:
+    case MT_RANGE_END:
+        return on_range(replay, event);
     case MT_UNKNOWN_VALUE:
         return mt_unsimulated_add(&replay->unsimulated, replay->definitions, event);
     }
@@ -310,12 +343,9 @@ int mt_replay_batch(void *data, const struct mt_batch *batch)
     return 0;
 }
 
-static void number_iterations(struct mt_replay *replay, unsigned slot)
+static void draw_iterations(struct mt_replay *replay, unsigned slot)
 {
     const struct mt_spans *spans = &replay->spans[slot];
-    const struct mt_oom *oom = mt_replay_last_oom(replay);
-    mt_spans_number(&replay->spans[slot],
-                    replay->survey.state != MT_TRACE_CLOSED || (oom && !oom->went_on));
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].iteration != (i ? spans->span[i - 1].iteration : 0))
             mt_timeline_iteration(&replay->timeline[slot], spans->span[i].event);
@@ -343,8 +373,10 @@ static int finish(struct mt_replay *replay)
             mt_replay_is_of_cuda(replay, mt_device_slot(block->device)))
             rc = mt_replay_conclude(replay, block, 1);
     }
+    if (!rc)
+        rc = mt_replay_number(replay);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
-        number_iterations(replay, slot);
+        draw_iterations(replay, slot);
     mt_ranges_finish(&replay->tracker.ranges);
     mt_sums_sort(&replay->cuda.twice);
     mt_sums_sort(&replay->cuda.by_others);
@@ -371,6 +403,8 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
     replay->tracker.heap = &replay->blocks;
     replay->tracker.cuda = &replay->cuda.heap;
     mt_spans_fold(replay->spans, MT_DEVICES, question->folds_spans);
+    replay->question.no_turns |= question->folds_spans;
+    replay->visits.is_off = replay->question.no_turns;
     return 0;
 }
 
@@ -404,6 +438,9 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
     mt_holders_clear(&replay->holders);
+    mt_visits_clear(&replay->visits);
+    mt_turns_clear(&replay->turns);
+    mt_named_turns_clear(&replay->named);
     free(replay->reserved.new.call);
     mt_stream_pools_clear(&replay->reserved.pools);
     mt_block_requests_clear(&replay->reserved.of_blocks);

@@ -17,6 +17,7 @@
 #include "analyzer/model/stream-pools.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
+#include "analyzer/turns/named.h"
 #include "analyzer/views/groups.h"
 #include "filter.h"
 #include "places.h"
@@ -49,6 +50,7 @@ struct mt_question {
     int whole_run;                       /* places, which takes a little longer */
     bool folds_spans;                    /* the oldest iterations are only summed up (spans.h) */
     bool library_frames;                 /* call sites differ by their whole stack */
+    bool no_turns;                       /* iterations are not those of the program's loop */
     bool no_labels;                      /* ignore autograd's labels: stacks and lifetimes only */
     const struct mt_watcher *watcher;    /* the caller's; NULL: none */
     const struct mt_life_watcher *lives; /* likewise */
@@ -203,6 +205,9 @@ struct mt_replay {
     struct mt_tracker tracker;
     /* Of PyTorch's blocks, or of CUDA's if PyTorch's allocator does not use the device. */
     struct mt_spans spans[MT_DEVICES];
+    struct mt_visits visits;
+    struct mt_named_turns named;
+    struct mt_turns turns; /* of the program's loop, if they are the iterations */
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* if question.whole_run */
     struct mt_equal_sets gradients;      /* without labels of gradients */
@@ -275,9 +280,16 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay);
 
 typedef int mt_tell(void *data, const struct mt_definition *definition);
 
+/* Gives the number that an event, or the first one after it, has in the copy; 0 for 0. */
+struct mt_renumber {
+    uint64_t (*number)(void *data, uint64_t event);
+    void *data;
+};
+
 /* Report each list of a trace that was replayed with whole_run. Return tell's result if it is not
  * 0. */
-int mt_whole_list(const struct mt_replay *whole, mt_tell *tell, void *data);
+int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber, mt_tell *tell,
+                  void *data);
 
 /* Put, at the end of a replay of a compact copy, the lists in place of the copy's own figures. 0 or
  * -ENOMEM. */

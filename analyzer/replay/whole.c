@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay.h"
+#include "whole-turns.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_NUMBERS 9u
+#define MOST_NUMBERS 15u
 #define RESERVED_NUMBERS 8u
 
 static int get_oddities(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
@@ -167,7 +168,7 @@ static void clear_places(struct mt_replay *replay, unsigned slot)
 static int get_span(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_spans *spans = &replay->spans[slot];
-    if (!mt_replay_is_of_cuda(replay, slot) || i >= spans->n)
+    if (!mt_replay_is_of_cuda(replay, slot) || i >= spans->n || spans->turns)
         return 0;
     const struct mt_span *span = &spans->span[i];
     const uint64_t numbers[] = {span->run, span->least, span->most, span->most_time_ns,
@@ -179,7 +180,7 @@ static int get_span(const struct mt_replay *replay, unsigned slot, size_t i, uin
 static int take_span(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     struct mt_spans *spans = &replay->spans[slot];
-    const struct mt_span *found = mt_spans_at(spans, (uint32_t)number[0]);
+    const struct mt_span *found = mt_spans_at(spans, (uint32_t)number[0], 0);
     if (!found || found->run != number[0])
         return 0;
     struct mt_span *span = &spans->span[found - spans->span];
@@ -298,54 +299,66 @@ static const struct list {
     void (*clear)(struct mt_replay *replay, unsigned slot); /* before the first is taken */
     bool is_told_empty;                                     /* of slot 0 */
     bool is_of_used;                                        /* written for used devices */
+    unsigned events; /* bits of numbers that are the copy's events */
 } lists[] = {
-    {MT_SUMMARY_ODDITIES, ONE, 4, get_oddities, take_oddities, NULL, 0, 0},
-    {MT_SUMMARY_CHART, EACH_DEVICE, 0, NULL, NULL, NULL, 0, 1},
-    {MT_SUMMARY_WORST, EACH_DEVICE, 9, get_worst, take_worst, NULL, 0, 1},
-    {MT_SUMMARY_WORST_WHOLE, EACH_DEVICE, 9, get_worst_whole, take_worst_whole, NULL, 0, 1},
-    {MT_SUMMARY_WORST_OTHERS, EACH_DEVICE, 9, get_worst_others, take_worst_others, NULL, 0, 1},
+    {MT_SUMMARY_ODDITIES, ONE, 4, get_oddities, take_oddities, NULL, 0, 0, 0},
+    {MT_SUMMARY_CHART, EACH_DEVICE, 0, NULL, NULL, NULL, 0, 1, 0},
+    {MT_SUMMARY_WORST, EACH_DEVICE, 9, get_worst, take_worst, NULL, 0, 1, 0},
+    {MT_SUMMARY_WORST_WHOLE, EACH_DEVICE, 9, get_worst_whole, take_worst_whole, NULL, 0, 1, 0},
+    {MT_SUMMARY_WORST_OTHERS, EACH_DEVICE, 9, get_worst_others, take_worst_others, NULL, 0, 1, 0},
     {MT_SUMMARY_RESERVED, PARTS, RESERVED_NUMBERS, get_reserved, take_reserved, clear_reserved, 0,
-     1},
-    {MT_SUMMARY_PLACES, PARTS, 5, get_place, take_place, clear_places, 0, 1},
-    {MT_SUMMARY_BY_OTHERS, PARTS, 3, get_by_others, take_by_others, clear_by_others, 1, 0},
-    {MT_SUMMARY_OOMS, PARTS, 2, get_oom, take_oom, NULL, 0, 0},
-    {MT_SUMMARY_RANGES, PARTS, 4, get_range, take_range, NULL, 0, 0},
-    {MT_SUMMARY_SPANS, PARTS, 5, get_span, take_span, NULL, 0, 0},
-    {MT_SUMMARY_TWICE, PARTS, 3, get_twice, take_twice, clear_twice, 1, 0},
+     1, 0},
+    {MT_SUMMARY_PLACES, PARTS, 5, get_place, take_place, clear_places, 0, 1, 0},
+    {MT_SUMMARY_BY_OTHERS, PARTS, 3, get_by_others, take_by_others, clear_by_others, 1, 0, 0},
+    {MT_SUMMARY_OOMS, PARTS, 2, get_oom, take_oom, NULL, 0, 0, 0},
+    {MT_SUMMARY_RANGES, PARTS, 4, get_range, take_range, NULL, 0, 0, 0},
+    {MT_SUMMARY_SPANS, PARTS, 5, get_span, take_span, NULL, 0, 0, 0},
+    {MT_SUMMARY_TWICE, PARTS, 3, get_twice, take_twice, clear_twice, 1, 0, 0},
+    {MT_SUMMARY_LOOP, PARTS, MT_LOOP_NUMBERS, mt_whole_get_loop, mt_whole_take_loop, NULL, 0, 0,
+     MT_LOOP_ENDS},
+    {MT_SUMMARY_TURNS, PARTS, MT_TURN_NUMBERS, mt_whole_get_turn, mt_whole_take_turn, NULL, 0, 0,
+     MT_TURN_BEGINS},
+    {MT_SUMMARY_TURN_SPANS, PARTS, MT_TURN_SPAN_NUMBERS, mt_whole_get_turn_span,
+     mt_whole_take_turn_span, mt_whole_clear_turn_spans, 0, 0, MT_TURN_SPAN_PLACES},
 };
 #define LISTS (sizeof lists / sizeof *lists)
 
 static int gather(const struct mt_replay *whole, const struct list *list, unsigned slot,
-                  struct mt_numbers *numbers)
+                  const struct mt_renumber *renumber, struct mt_numbers *numbers)
 {
     uint64_t number[MOST_NUMBERS];
     int rc = 0;
     if (!list->numbers)
         return mt_timeline_list(&whole->timeline[slot], numbers);
-    for (size_t i = 0; !rc && list->get(whole, slot, i, number); i++)
+    for (size_t i = 0; !rc && list->get(whole, slot, i, number); i++) {
+        for (unsigned j = 0; j < list->numbers; j++)
+            if (list->events >> j & 1)
+                number[j] = renumber->number(renumber->data, number[j]);
         rc = mt_numbers_add(numbers, number, list->numbers);
+    }
     return rc;
 }
 
 static int list_one(const struct mt_replay *whole, const struct list *list, unsigned slot,
-                    mt_tell *tell, void *data)
+                    const struct mt_renumber *renumber, mt_tell *tell, void *data)
 {
     struct mt_numbers numbers = {0};
     if (list->is_of_used && !whole->timeline[slot].change)
         return 0;
-    int rc = gather(whole, list, slot, &numbers);
+    int rc = gather(whole, list, slot, renumber, &numbers);
     if (!rc && (numbers.n || (list->is_told_empty && !slot)))
         rc = mt_numbers_list(&numbers, list->what, (int)slot - 1, tell, data);
     mt_numbers_clear(&numbers);
     return rc;
 }
 
-int mt_whole_list(const struct mt_replay *whole, mt_tell *tell, void *data)
+int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber, mt_tell *tell,
+                  void *data)
 {
     int rc = 0;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         for (size_t i = 0; !rc && i < LISTS; i++)
-            rc = list_one(whole, &lists[i], slot, tell, data);
+            rc = list_one(whole, &lists[i], slot, renumber, tell, data);
     return rc;
 }
 

@@ -15,12 +15,15 @@ static const char *const evidence_texts[MT_EVIDENCE_COUNT] = {
 
 /* Write "backward of iteration 3" */
 static void when_text(char *out, size_t size, const struct mt_device *device,
-                      const struct mt_when *when)
+                      const struct mt_when *when, uint64_t event)
 {
     const char *where = mt_phase_names[when->phase].where;
-    const struct mt_span *span = device->spans ? mt_spans_at(device->spans, when->run) : NULL;
+    const struct mt_span *span =
+        device->spans ? mt_spans_at(device->spans, when->run, event) : NULL;
     if (span && span->iteration)
         snprintf(out, size, "%s, iteration %u", where, span->iteration);
+    else if (device->spans && device->spans->turns && !event) /* which turn is not known */
+        snprintf(out, size, "%s", where);
     else
         snprintf(out, size, "%s, start-up", where);
 }
@@ -46,7 +49,7 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
     uint32_t os_thread;
     fprintf(page->out, "Block %#" PRIx64 ", %s (%" PRIu64 " bytes) on %s\n", block->address,
             mt_size_text(size, block->size), block->size, mt_device_text(name, block->device));
-    when_text(when, sizeof when, device, &block->birth->when);
+    when_text(when, sizeof when, device, &block->birth->when, mt_block_event(block));
     mt_thread(page->definitions, block->birth->thread, &os_thread);
     fprintf(page->out, "  allocated at %s, %s, by thread %u\n",
             mt_time_text(time, mt_block_time(block)), when,
@@ -60,7 +63,7 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
         mt_page_range_text(page, block->range, shown, sizeof shown, 64);
         fprintf(page->out, "  in the range %s\n", shown);
     }
-    when_text(when, sizeof when, device, mt_block_ended(block));
+    when_text(when, sizeof when, device, mt_block_ended(block), 0);
     if (block->evidence & MT_SAW_END)
         fprintf(page->out, "  freed %s\n", when);
     else

@@ -115,19 +115,58 @@ static void say_pool(const struct mt_device *device, FILE *out)
             pool->setting, pool->place, pool->effect);
 }
 
+/* Say "mostly activations from train.py:12 main" of what is known best. */
+static void put_growth_line(const struct mt_analysis *analysis, const struct mt_growth *growth,
+                            FILE *out)
+{
+    const struct mt_growth_site *site = mt_growth_main(growth);
+    if (!site)
+        return;
+    fprintf(out, ", mostly");
+    if (site->category != MT_CATEGORY_OTHER)
+        fprintf(out, " %s", mt_categories[site->category].label);
+    if (site->line) {
+        fputs(" from ", out);
+        put_line(out, analysis->replay.definitions, site->line);
+    } else if (site->category == MT_CATEGORY_OTHER) {
+        fputs(" by unknown lines", out);
+    }
+}
+
 static void say_growth(const struct mt_analysis *analysis, const struct mt_device *device,
                        FILE *out)
 {
-    char bytes[MT_SIZE_TEXT];
-    if (!device->growth.per_iteration)
+    char bytes[MT_SIZE_TEXT], loop[300];
+    const struct mt_growth *growth = &device->growth;
+    const char *word = device->spans && device->spans->serves ? "step" : "iteration";
+    if (!growth->per_iteration)
         return;
-    fprintf(out, "Each %s leaves %s behind", device->spans->serves ? "step" : "iteration",
-            mt_size_text(bytes, device->growth.per_iteration));
-    if (device->growth.n) {
-        fputs(", most of it from ", out);
-        put_line(out, analysis->replay.definitions, device->growth.site[0].line);
-    }
-    fputs("; memtap stacks --at end shows what is left.\n", out);
+    mt_size_text(bytes, growth->per_iteration);
+    if (growth->turns)
+        fprintf(out, "Each of the %zu turns of %s leaves %s behind until that loop ends",
+                growth->turns->n, mt_loop_text(growth->turns, loop, sizeof loop), bytes);
+    else if (growth->is_likely)
+        fprintf(out, "Memory may grow: each of %u %ss leaves %s behind", device->spans->iterations,
+                word, bytes);
+    else
+        fprintf(out, "Each %s leaves %s behind", word, bytes);
+    put_growth_line(analysis, growth, out);
+    if (growth->turns)
+        fputs(", saved for a backward that never comes.\n", out);
+    else
+        fputs("; memtap stacks --at last-turn shows what is left.\n", out);
+}
+
+static void say_host_growth(const struct mt_analysis *analysis, FILE *out)
+{
+    char bytes[MT_SIZE_TEXT];
+    const struct mt_growth *growth = &analysis->host_growth;
+    if (!growth->per_iteration)
+        return;
+    fprintf(out, "Each iteration leaves %s of page-locked host memory behind",
+            mt_size_text(bytes, growth->per_iteration));
+    put_growth_line(analysis, growth, out);
+    fputs(".\n", out);
 }
 
 /* Report leaks of a program without PyTorch, which should have freed everything. */
@@ -227,6 +266,7 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out)
     say_what_fills(analysis, device, out);
     say_pool(device, out);
     say_growth(analysis, device, out);
+    say_host_growth(analysis, out);
     say_leaks(analysis, device, out);
     say_free(analysis, device, out);
     say_workspaces(analysis, out);

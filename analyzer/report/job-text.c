@@ -96,6 +96,37 @@ static void print_ended(const struct mt_job_rank *rank, size_t more, FILE *out,
     putc('\n', out);
 }
 
+#define MOST_GROWING 4u
+
+/* Print which other ranks grow than the one that the report is about. */
+static void print_growth(const struct mt_job_rank *ranks, size_t n, long but, FILE *out,
+                         const struct mt_style *style)
+{
+    char bytes[MT_SIZE_TEXT], line[160];
+    size_t shown = 0, more = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_job_rank *rank = &ranks[i];
+        if (!rank->growth || rank->rank == but || rank->rank < 0)
+            continue;
+        if (shown == MOST_GROWING) {
+            more++;
+            continue;
+        }
+        shown++;
+        fprintf(out, "Rank %ld grows: each iteration leaves %s behind", rank->rank,
+                mt_size_text(bytes, rank->growth));
+        if (*rank->growth_line) {
+            mt_safe_text(line, sizeof line, rank->growth_line, 78, MT_CUT_BEGIN, style);
+            fprintf(out, ", mostly from\n  %s", line);
+        }
+        fputs(".\n", out);
+    }
+    if (more)
+        fprintf(out, "%zu more rank%s grow%s.\n", more, more == 1 ? "" : "s", more == 1 ? "s" : "");
+    if (shown)
+        putc('\n', out);
+}
+
 static bool ended_alike(const struct mt_job_rank *a, const struct mt_job_rank *b)
 {
     char of_a[MT_ENDED_TEXT], of_b[MT_ENDED_TEXT];
@@ -266,6 +297,7 @@ void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_anal
     struct mt_page page = mt_page_of(highest, out, style);
     print_ends(ranks, n, out, style);
     mt_page_headline(&page);
+    print_growth(ranks, n, mt_rank(highest), out, style);
     bool stand_for_ranks = print_count(ranks, n, out);
     bool are_many = n > MOST_ROWS && !stand_for_ranks;
     bool has_titles = !are_many && find_titles(ranks, n);

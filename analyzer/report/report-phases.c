@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report's parts about time: phases, how the peak would move, growth. */
 #include "analyzer/print/page.h"
+#include "analyzer/support/text.h"
+
+#include <inttypes.h>
 
 #include <string.h>
 
@@ -20,6 +23,12 @@ void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const st
         snprintf(out, size, "the evaluation after iteration %u", span->iteration);
     else if (mt_span_is_beside(spans, span))
         snprintf(out, size, "the evaluation before training");
+    else if (span->iteration && span->is_past)
+        snprintf(out, size, "the %s after iteration %u",
+                 span->phase == MT_PHASE_OUTSIDE ? "code" : mt_phase_names[span->phase].label,
+                 span->iteration);
+    else if (span->iteration && span->phase == MT_PHASE_OUTSIDE)
+        snprintf(out, size, "iteration %u", span->iteration);
     else if (span->iteration)
         snprintf(out, size, "the %s of iteration %u", mt_phase_names[span->phase].label,
                  span->iteration);
@@ -27,9 +36,43 @@ void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const st
         snprintf(out, size, "%s", mt_phase_names[span->phase].label);
 }
 
+const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size)
+{
+    char safe[256];
+    if (turns->named) {
+        mt_safe_text(safe, sizeof safe, turns->name, 60, MT_CUT_END, &(struct mt_style){.utf8 = 1});
+        snprintf(out, size, "the range %s", safe);
+        return out;
+    }
+    const char *slash = strrchr(turns->frame->file, '/');
+    mt_safe_text(safe, sizeof safe, slash ? slash + 1 : turns->frame->file, 60, MT_CUT_BEGIN,
+                 &(struct mt_style){.utf8 = 1});
+    if (turns->line)
+        snprintf(out, size, "%s:%" PRIu32, safe, turns->line);
+    else
+        snprintf(out, size, "%s", turns->frame->function);
+    return out;
+}
+
+const char *mt_counted_text(const struct mt_spans *spans, char *out, size_t size)
+{
+    static const char *const texts[] = {[MT_COUNTED_FORWARDS] = "by forward passes",
+                                        [MT_COUNTED_BACKWARDS] = "by backward passes",
+                                        [MT_COUNTED_STEPS] = "by optimizer steps",
+                                        [MT_COUNTED_REQUESTS] = "",
+                                        [MT_COUNTED_NOT] = ""};
+    char loop[300];
+    if (spans->turns)
+        snprintf(out, size, spans->turns->named ? "by %s" : "turns of %s",
+                 mt_loop_text(spans->turns, loop, sizeof loop));
+    else
+        snprintf(out, size, "%s", texts[spans->counted]);
+    return out;
+}
+
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
 {
-    char where[WHERE_WIDTH * 4 + 1];
+    char where[WHERE_WIDTH * 4 + 1], count[MT_SIZE_TEXT];
     if (device->at.range) {
         mt_page_range_text(page, device->at.range, where, sizeof where, WHERE_WIDTH);
         fprintf(page->out, "  in the range %s\n", where);
@@ -40,7 +83,14 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     fprintf(page->out, "  %s %s", mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
     if (device->spans->iterations && device->span->iteration)
         fprintf(page->out, " of %u", device->spans->iterations);
+    if (device->span->iteration && *mt_counted_text(device->spans, where, sizeof where))
+        fprintf(page->out, " (%s)", where);
     putc('\n', page->out);
+    if (page->analysis->replay.visits.gave_up && mt_spans_may_turn(device->spans))
+        fprintf(
+            page->out,
+            "  turns of loops not counted: allocations moved between lines more than %s times\n",
+            mt_count_text(count, MT_VISITS_MOST));
 }
 
 /* Return the largest category that every iteration makes anew, and that can be reduced. */
@@ -84,13 +134,18 @@ void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site
 
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
 {
-    char size[MT_SIZE_TEXT];
+    char size[MT_SIZE_TEXT], loop[300];
     const struct mt_growth *growth = &device->growth;
     if (!growth->per_iteration)
         return;
-    const char *word = device->spans->serves ? "step" : "iteration";
-    fprintf(page->out, "\nGrowth: each %s leaves %s more allocated.\n", word,
-            mt_size_text(size, growth->per_iteration));
+    const char *word = growth->turns ? "turn" : device->spans->serves ? "step" : "iteration";
+    mt_size_text(size, growth->per_iteration);
+    if (growth->turns)
+        fprintf(page->out, "\nGrowth: each turn of %s leaves %s more allocated.\n",
+                mt_loop_text(growth->turns, loop, sizeof loop), size);
+    else
+        fprintf(page->out, "\nGrowth: each %s %s %s more allocated.\n", word,
+                growth->is_likely ? "may leave" : "leaves", size);
     if (!growth->n)
         fputs("No line leaves blocks behind: larger blocks replace smaller ones.\n", page->out);
     size_t rows = mt_filter_rows(mt_page_filter(page), growth->n, GROWTH_SHOWN);

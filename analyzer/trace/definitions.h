@@ -7,6 +7,7 @@
 #define MT_DEFINITIONS_H
 
 #include "trace-format/meaning/serving.h"
+#include "trace-format/meaning/source-blocks.h"
 #include "trace-format/model.h"
 
 #include <stdbool.h>
@@ -156,11 +157,13 @@ const char *mt_thread(const struct mt_definitions *definitions, uint32_t id, uin
 const char *mt_info(const struct mt_definitions *definitions, const char *key);
 const struct mt_info *mt_info_at(const struct mt_definitions *definitions, size_t index);
 
-/* A compact trace's own records on the whole trace. They are not about the process. */
+/* Records that are not about the process: a compact trace's own on the whole trace, and those on
+ * single frames. */
 #define MT_WHOLE "whole."
-static inline bool mt_info_is_whole(const struct mt_info *info)
+static inline bool mt_info_is_apart(const struct mt_info *info)
 {
-    return !strncmp(info->key, MT_WHOLE, sizeof MT_WHOLE - 1);
+    return !strncmp(info->key, MT_WHOLE, sizeof MT_WHOLE - 1) ||
+           !strncmp(info->key, MT_LOOP_INFO, sizeof MT_LOOP_INFO - 1);
 }
 
 /* Return the number of events of the trace that a compact one was made from; 0: it is not
@@ -183,6 +186,11 @@ const char *mt_stands_for_text(const struct mt_definitions *definitions);
 
 /* Return whether an info record has the rank: *value is it, of *size bytes. */
 int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size);
+
+/* Describe a frame's line: as the trace has it, or for native frames as the unchanged source file
+ * does. It is known if either has it. */
+void mt_describe_frame(const struct mt_definitions *definitions, uint32_t frame,
+                       struct mt_source_facts *out);
 
 /* The text of a line of the program, if its file has not changed since the run. */
 

@@ -2,6 +2,7 @@
 #include "definitions.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,4 +88,60 @@ int mt_source_line(char *out, size_t size, const struct mt_definitions *definiti
         *--end = '\0';
     snprintf(out, size, "%s", begin);
     return *out != '\0';
+}
+
+/* Read a trace's record: "19,12;work,*". */
+static void read_record(const char *text, struct mt_source_facts *out)
+{
+    for (char *end; *text && *text != ';' && out->n_loops < MT_SOURCE_DEPTH;
+         text = *end == ',' ? end + 1 : end) {
+        unsigned long line = strtoul(text, &end, 10);
+        if (end == text)
+            break;
+        out->loops[out->n_loops++] = (uint32_t)line;
+    }
+    const char *twice = strchr(text, ';');
+    snprintf(out->twice, sizeof out->twice, "%s", twice ? twice + 1 : "");
+    out->is_known = true;
+}
+
+/* Read a file up to the line. */
+static void read_source(FILE *file, uint32_t line, struct mt_source_facts *out)
+{
+    struct mt_source_blocks blocks = {.n = 0};
+    char text[512];
+    for (uint32_t i = 1; i <= line; i++) {
+        if (!fgets(text, sizeof text, file))
+            return;
+        size_t end = strcspn(text, "\n");
+        if (!text[end] && !skip_lines(file, 1) && feof(file))
+            return;
+        text[end] = '\0';
+        mt_source_add(&blocks, i, text, i == line);
+    }
+    mt_source_describe(&blocks, text, out);
+}
+
+void mt_describe_frame(const struct mt_definitions *definitions, uint32_t id,
+                       struct mt_source_facts *out)
+{
+    const struct mt_frame *frame = mt_named_frame(definitions, id);
+    char key[32];
+    *out = (struct mt_source_facts){0};
+    if (!frame->line)
+        return;
+    if (!frame->is_native) {
+        snprintf(key, sizeof key, MT_LOOP_INFO "%" PRIu32, id);
+        const char *value = mt_info(definitions, key);
+        if (value)
+            read_record(value, out);
+        return;
+    }
+    if (!is_source(frame->file) || !is_this_machine(definitions))
+        return;
+    FILE *file = open_unchanged(definitions, frame->file);
+    if (!file)
+        return;
+    read_source(file, frame->line, out);
+    fclose(file);
 }

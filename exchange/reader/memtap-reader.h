@@ -48,8 +48,9 @@ int memtap_reader_schema(const char *table, struct ArrowSchema *out, char *error
 
 /* Open a stream of a table's rows of the traces, one trace after the other, to be released: 0, or
  * an errno with `error` filled. The first batch is read here, so that a wrong moment or trace is an
- * error here. at: of blocks and categories, the moment ("peak", "end", "oom", "1.5s", "event:N",
- * "step:N", as memtap blocks --at has it); NULL: the peak; of blocks "all": each that there was.
+ * error here. at: of blocks and categories, the moment ("peak", "end", "oom", "last-turn", "1.5s",
+ * "event:N", "step:N", as memtap blocks --at has it); NULL: the peak; of blocks "all": each that
+ * there was.
  * takes_damaged: not 0: rows up to the place where a trace is damaged, instead of an error. */
 int memtap_reader_stream(const char *const *paths, size_t n_paths, const char *table,
                          const char *at, int takes_damaged, struct ArrowArrayStream *out,

@@ -47,7 +47,8 @@ static void put_names(struct mt_columns *columns, const struct mt_block_row *row
 static void put_made(struct mt_columns *columns, const struct mt_block_row *row)
 {
     const struct mt_block *block = row->verdict->block;
-    const struct mt_span *span = mt_spans_at(row->spans, block->birth->when.run);
+    const struct mt_span *span =
+        mt_spans_at(row->spans, block->birth->when.run, mt_block_event(block));
     mt_columns_put(columns, MT_BLOCKS_TIME_NS, (int64_t)mt_block_time(block));
     mt_columns_put(columns, MT_BLOCKS_EVENT, (int64_t)mt_block_event(block));
     if (row->has_end) {

@@ -2,6 +2,7 @@
 /* Write definitions: the meanings of events' ids, threads, and facts about the run. */
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
+#include "trace-format/meaning/marks.h"
 #include "writer-parts.h"
 
 #include <stdio.h>
@@ -81,6 +82,37 @@ static void define_left_out(void)
     mt_writer_define_info(NULL, text, strlen(text));
 }
 
+#define LOOPS_MOST 4000u /* frames whose source is read, which takes a fraction of 1 ms each */
+
+/* Write which loops a line of the program's own code is in, that no module runs, and what it does
+ * more than once. */
+static void define_loops(const struct mt_definition *frame)
+{
+    static char file[4096], function[256], text[32 * (MT_SOURCE_DEPTH + 1) + MT_SOURCE_TWICE];
+    struct mt_source_facts line;
+    size_t size, function_size;
+    const char *path = mt_intern_text(frame->frame.file, &size),
+               *name = mt_intern_text(frame->frame.function, &function_size);
+    if (!size || *path != '/' || size >= sizeof file || !frame->frame.line ||
+        mt_writer.n_loops == LOOPS_MOST)
+        return;
+    snprintf(file, sizeof file, "%.*s", (int)size, path);
+    snprintf(function, sizeof function, "%.*s", (int)function_size, name);
+    if (mt_frame_marks(function, file) & MT_MARK_FRAMEWORK)
+        return;
+    mt_writer.n_loops++;
+    mt_describe_line(file, frame->frame.line, &line);
+    if (!line.is_known)
+        return;
+    int used = snprintf(text, sizeof text, MT_LOOP_INFO "%u=", frame->id);
+    for (unsigned i = 0; i < line.n_loops; i++)
+        used +=
+            snprintf(text + used, sizeof text - (size_t)used, "%s%u", i ? "," : "", line.loops[i]);
+    if (*line.twice)
+        used += snprintf(text + used, sizeof text - (size_t)used, ";%s", line.twice);
+    mt_writer_define_info(NULL, text, (size_t)used);
+}
+
 /* Define what is new: definitions are published before the events that use them. */
 void mt_writer_define(void)
 {
@@ -94,8 +126,11 @@ void mt_writer_define(void)
             mt_writer.mark.threads = thread->id;
         }
     }
-    while (mt_intern_read(&mt_writer.known, &definition))
+    while (mt_intern_read(&mt_writer.known, &definition)) {
         define(&definition);
+        if (definition.kind == MT_DEF_FRAME)
+            define_loops(&definition);
+    }
     define_left_out();
     mt_writer.mark.journal = journal;
     mt_writer_end_block();

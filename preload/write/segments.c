@@ -65,6 +65,7 @@ static void write_past(void)
     define_dropped();
     mt_writer_define_threads();
     memset(&mt_writer.known, 0, sizeof mt_writer.known);
+    mt_writer.n_loops = 0;
     *mt_writer.left_out = '\0';
     mt_writer_define();
     int rc = mt_live_each(mt_writer.live, write_carried);

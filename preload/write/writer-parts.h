@@ -13,6 +13,7 @@
 #include "preload/record/tail.h"
 #include "preload/record/threads.h"
 #include "trace-format/encoder.h"
+#include "trace-format/meaning/source-blocks.h"
 #include "trace-format/model.h"
 #include "writer.h"
 
@@ -120,6 +121,7 @@ struct mt_writer {
     struct mt_known_thread *threads;
     size_t n_threads, threads_capacity;
     char left_out[128];   /* as in the trace */
+    uint32_t n_loops;     /* lines whose loops were sought */
     uint64_t most_events; /* to write in one drain */
     uint64_t cpu_ns;      /* used by turns before cpu_begin_ns of this thread's time */
     uint64_t cpu_begin_ns;
@@ -261,5 +263,8 @@ enum mt_loop {
 /* Return the innermost loop around a line of Python source, judged by indentation. Not for the fast
  * path: it reads the file. */
 enum mt_loop mt_loop_around(const char *path, unsigned line);
+
+/* Describe a line, likewise; it is known if it could be read. */
+void mt_describe_line(const char *path, unsigned line, struct mt_source_facts *out);
 
 #endif

@@ -154,7 +154,7 @@ class Page:
 
 class Trace:
     """A trace, or those of a job's ranks. Tables of several have the rows of one rank after the other, with the column rank.
-    `at` is a moment: "peak" (each device's own), "end", "oom", a time ("1.5s"), "event:N", "begin:N" and "step:N" of
+    `at` is a moment: "peak" (each device's own), "end", "oom", "last-turn", a time ("1.5s"), "event:N", "begin:N" and "step:N" of
     iteration N."""
 
     def __init__(self, paths: Sequence[str], damaged: bool = False) -> None:

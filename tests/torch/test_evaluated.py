@@ -88,7 +88,7 @@ def evaluates(trace, way):
     iterations = OTHERS.get(way, 12)
     moment = told("report", trace)["peak"]
     equal(f"{way}: the peak", (moment["part"], moment["iteration"]), ("evaluation", after))
-    where = f"after iteration {after} of {iterations}" if after else "before training"
+    where = f"after iteration {after} of {iterations} (by optimizer steps)" if after else "before training"
     report = must_run([MEMTAP, "report", trace]).stdout
     equal(f"{way}: in words", [line for line in report.splitlines() if line.startswith("  in ")][:1],
           [f"  in the evaluation {where}"])

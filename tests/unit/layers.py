@@ -42,6 +42,7 @@ SUBFOLDERS = {
         "support",
         "trace",
         "model",
+        "turns",
         "holders",
         "classify",
         "views",

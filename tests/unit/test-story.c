@@ -64,8 +64,8 @@ static void note_iteration(struct mt_spans *spans, struct mt_when *when, uint64_
         when->after = (uint8_t)phases[p];
         when->has_called = true;
         when->is_evaluation = p >= 3;
-        ck_assert_int_eq(mt_spans_note(spans, when, event, event, base + 1000 * p, base), 0);
-        ck_assert_int_eq(mt_spans_note(spans, when, event + 1, event, base, base), 0);
+        ck_assert_int_eq(mt_spans_note(spans, when, 0, event, event, base + 1000 * p, base), 0);
+        ck_assert_int_eq(mt_spans_note(spans, when, 0, event + 1, event, base, base), 0);
     }
 }
 
@@ -405,19 +405,22 @@ START_TEST(before_the_first_forward_is_startup)
 }
 END_TEST
 
+#define LEFT (2u << 20)
+#define APART (4ull << 20)
+
 START_TEST(what_is_left_over_is_growth)
 {
     for (unsigned i = 0; i < 10; i++) {
         forward(100000);
         backward(1000);
-        outside(BASE + i * 4096, 512); /* kept for ever */
+        outside(BASE + i * APART, LEFT); /* kept for ever */
         step(1000);
     }
     const struct mt_device *device = analyze();
-    ck_assert_uint_eq(device->growth.per_iteration, 512);
+    ck_assert_uint_eq(device->growth.per_iteration, LEFT);
     ck_assert_uint_eq(device->growth.n, 1);
     ck_assert_uint_eq(device->growth.site[0].iterations, 9); /* before the peak's own */
-    ck_assert_uint_eq(device->growth.site[0].bytes, 9 * 512);
+    ck_assert_uint_eq(device->growth.site[0].bytes, 9 * LEFT);
     ck_assert_uint_eq(
         mt_stack_frame(analysis.replay.definitions, device->growth.site[0].line)->line, 7);
 }
@@ -466,7 +469,7 @@ static uint64_t growth_of(unsigned iterations, unsigned odd)
 {
     for (unsigned i = 0; i < iterations; i++) {
         forward(100000);
-        outside(BASE + i * 4096, i == odd ? 1024 : 512);
+        outside(BASE + i * APART, i == odd ? 2 * LEFT : LEFT);
         step(1000);
     }
     return analyze()->growth.per_iteration;
@@ -474,13 +477,32 @@ static uint64_t growth_of(unsigned iterations, unsigned odd)
 
 START_TEST(five_iterations_tell_of_growth)
 {
-    ck_assert_uint_eq(growth_of(5, UINT_MAX), 512);
+    ck_assert_uint_eq(growth_of(5, UINT_MAX), LEFT);
 }
 END_TEST
 
-START_TEST(four_iterations_are_too_few)
+START_TEST(three_iterations_may_show_growth)
 {
-    ck_assert_uint_eq(growth_of(4, UINT_MAX), 0);
+    ck_assert_uint_eq(growth_of(3, UINT_MAX), LEFT);
+    ck_assert(analysis.devices[0].growth.is_likely);
+}
+END_TEST
+
+START_TEST(two_iterations_are_too_few)
+{
+    ck_assert_uint_eq(growth_of(2, UINT_MAX), 0);
+}
+END_TEST
+
+/* 512 bytes of 100,000. */
+START_TEST(hardly_anything_is_no_growth)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        forward(100000);
+        outside(BASE + i * APART, 512);
+        step(1000);
+    }
+    ck_assert_uint_eq(analyze()->growth.per_iteration, 0);
 }
 END_TEST
 
@@ -492,7 +514,7 @@ END_TEST
 
 START_TEST(of_many_it_need_not_be)
 {
-    ck_assert_uint_gt(growth_of(8, 3), 512);
+    ck_assert_uint_gt(growth_of(8, 3), LEFT);
 }
 END_TEST
 
@@ -930,7 +952,9 @@ int main(void)
     tcase_add_test(story, an_evaluation_leaves_over_what_its_forwards_do);
     tcase_add_test(story, as_many_forwards_as_before_a_backward_leave_nothing_over);
     tcase_add_test(story, five_iterations_tell_of_growth);
-    tcase_add_test(story, four_iterations_are_too_few);
+    tcase_add_test(story, three_iterations_may_show_growth);
+    tcase_add_test(story, two_iterations_are_too_few);
+    tcase_add_test(story, hardly_anything_is_no_growth);
     tcase_add_test(story, of_a_few_iterations_growth_is_steady);
     tcase_add_test(story, of_many_it_need_not_be);
     tcase_add_test(story, what_grew_once_is_no_growth);

@@ -96,7 +96,7 @@ const struct mt_option mt_export_options[] = {
     {'f', "format", "FORMAT", "{}; parquet: -o names a folder", MT_EXPORT_NAMES, note_format},
     {'o', "output", "FILE", "write there (default: standard output)", NULL, mt_note_output, PLACE(output)},
     MT_FORCE_OPTION,
-    {0, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom",
+    {0, "at", "MOMENT", "what is live then: peak, end, oom, last-turn, a time such as\n1.5s, event:N, begin:N or step:N", "peak end oom last-turn",
      note_at, PLACE(export.question.moment)},
     {0, "from", "TIME", "leave out what ended before this time", NULL, note_time, PLACE(export.from_ns)},
     {0, "to", "TIME", "leave out what began after this time", NULL, note_time, PLACE(export.to_ns)},

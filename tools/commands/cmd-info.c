@@ -36,7 +36,7 @@ static void print_text(const char *path, const struct mt_survey *survey,
     const struct mt_info *info;
     for (size_t i = 0; (info = mt_info_at(definitions, i)); i++) {
         char key[256];
-        if (mt_info_is_whole(info))
+        if (mt_info_is_apart(info))
             continue;
         mt_safe_text(key, sizeof key, info->key, 0, MT_CUT_END, &style);
         mt_safe_text(value, sizeof value, info->value, 0, MT_CUT_END, &style);

@@ -59,9 +59,9 @@ static int read_categories(const struct mt_command *command, const char *value,
 #define PLACE(member) offsetof(struct mt_trace_arguments, member)
 #define FORMAT_OPTION(help, choices) MT_FORMAT_OPTION(mt_trace_arguments, format, help, choices)
 #define AT_OPTION {0, "at", "MOMENT",                                                              \
-    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, begin:N"         \
-    " (start of\niteration N) or step:N (its peak)",                                               \
-    "peak end oom", mt_note_moment, PLACE(question.moment)}
+    "peak (the default), end, oom, last-turn (the peak of the\nlast iteration), a time such as "    \
+    "1.5s, 20ms or 8000ns,\nevent:N, begin:N (start of iteration N) or step:N (its peak)",         \
+    "peak end oom last-turn", mt_note_moment, PLACE(question.moment)}
 #define RANK_OPTION {0, "rank", "N", "choose the trace of rank N", NULL, note_rank}
 #define HTML_OPTION {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)}, MT_FORCE_OPTION
 #define NO_LABELS_OPTION {0, "no-labels", NULL,                                                    \

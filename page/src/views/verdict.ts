@@ -15,6 +15,13 @@ function secondIteration(device: Device, trace: Trace): number {
   return trace.spans[device.slot]?.find((one) => one.iteration === 2)?.moment ?? 0;
 }
 
+/** Return the first moment of the last iteration: what is left by those before it is live then, and may be freed at the end. */
+function lastIteration(device: Device, trace: Trace): number {
+  const spans = trace.spans[device.slot] ?? [];
+  const last = spans.reduce((most, one) => Math.max(most, one.iteration), 0);
+  return last ? spans.find((one) => one.iteration === last)!.moment : device.moments - 1;
+}
+
 const WAYS: Way[] = [
   { begins: /^(Memory ran out|Out of memory)/, label: "the moment before", to: (main, trace) => {
     const oom = lastOom(trace) ?? trace.ooms[trace.ooms.length - 1];
@@ -22,8 +29,8 @@ const WAYS: Way[] = [
     return { tab: "who", slot: device.slot, at: oom?.slot === device.slot ? before(oom, device) : device.peak };
   } },
   { begins: /^The (peak|moment) of /, label: "who holds it", to: (device) => ({ tab: "who", at: device.peak }) },
-  { begins: /^Each iteration leaves /, label: "what is left", to: (device, trace) =>
-    ({ tab: "table", since: secondIteration(device, trace), at: device.moments - 1 }) },
+  { begins: /^(Each (iteration|step) leaves |Memory may grow: )/, label: "what is left", to: (device, trace) =>
+    ({ tab: "table", since: secondIteration(device, trace), at: lastIteration(device, trace) }) },
   { begins: / not freed at the end/, label: "what is left", to: (device) => ({ tab: "table", at: device.moments - 1 }) },
   { begins: / that PyTorch reserved is free/, label: "where it is free", to: (device) => ({ tab: "map", at: device.peak }) },
 ];

@@ -160,7 +160,7 @@ static int find_new(struct mt_run_watch *watch)
 /* Read a trace's new events. A trace that is being created may have no header yet. */
 static int poll_one(struct followed *followed, struct mt_trace_error *error)
 {
-    const struct mt_question question = {.watcher = &followed->watcher};
+    const struct mt_question question = {.watcher = &followed->watcher, .no_turns = true};
     int rc =
         followed->follow ? 0 : mt_follow_open(&followed->follow, followed->path, &question, error);
     if (rc && mt_trace_is_to_come(rc, error))

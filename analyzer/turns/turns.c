@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "turns.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
+#include "loops.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define AGAIN_LEAST 5u /* turns but the first */
+#define OFTEN 3u       /* times a turn */
+#define NEARLY(part, all) (10 * (part) >= 9 * (all))
+
+#define SIGN(sign) (1u << MT_TURN_##sign)
+
+/* Return bits of the signs that begin a loop's turns. What is only perhaps done again counts where
+ * no line goes back, and then all that is done again does; or where it is done so often that no
+ * operator does it. */
+static unsigned signs_of(const struct mt_found_loop *loop)
+{
+    const uint64_t *turns = loop->turns;
+    bool is_often = turns[MT_TURN_PERHAPS_AGAIN] >= OFTEN * turns[MT_TURN_BACK];
+    if (turns[MT_TURN_BACK])
+        return SIGN(BACK) | SIGN(AGAIN) | (is_often ? SIGN(PERHAPS_AGAIN) : 0);
+    if (turns[MT_TURN_CALLED_AGAIN])
+        return SIGN(CALLED_AGAIN);
+    return turns[MT_TURN_PERHAPS_AGAIN] ? SIGN(AGAIN) | SIGN(PERHAPS_AGAIN) : SIGN(AGAIN);
+}
+
+/* Return whether a loop is one. What only does the same again, without a source that has a loop
+ * there, may be a few calls in a row. */
+static bool turns_at_all(const struct mt_found_loop *loop)
+{
+    uint64_t n = 0;
+    for (unsigned sign = 0; sign < MT_TURN_SIGNS; sign++)
+        n += signs_of(loop) >> sign & 1 ? loop->turns[sign] : 0;
+    return n >= (loop->turns[MT_TURN_PERHAPS_AGAIN] == n && loop->until ? AGAIN_LEAST : 1);
+}
+
+/* Return whether one loop is around most of another one. Where each is around the other, the one in
+ * the outer function, or whose line comes first, is. */
+static bool is_around(const struct mt_loop_finder *f, unsigned outer, unsigned inner)
+{
+    const struct mt_found_loop *o = &f->loop[outer], *i = &f->loop[inner];
+    if (outer == inner || i->in[outer] <= i->bytes / 2)
+        return false;
+    return o->in[inner] <= o->bytes / 2 || o->depth < i->depth ||
+           (o->depth == i->depth && o->line < i->line);
+}
+
+static bool is_outermost(const struct mt_loop_finder *f, unsigned loop)
+{
+    for (unsigned i = 0; i < f->n_loops; i++)
+        if (turns_at_all(&f->loop[i]) && is_around(f, i, loop))
+            return false;
+    return true;
+}
+
+/* Return whether one loop is rather the program's than another one that is in no loop, either: the
+ * one that the program was in when it was broken off; one that calls modules; one that allocates
+ * more. */
+static bool is_rather(const struct mt_found_loop *a, const struct mt_found_loop *b, bool is_last_a,
+                      bool is_last_b)
+{
+    if (is_last_a != is_last_b)
+        return is_last_a;
+    return a->in_forward != b->in_forward ? a->in_forward : a->bytes > b->bytes;
+}
+
+/* Return the program's loop; last: bits of the loops that it was in when it was broken off; -1:
+ * none. */
+static int choose(const struct mt_loop_finder *f, uint64_t last)
+{
+    int best = -1;
+    for (unsigned i = 0; i < f->n_loops; i++)
+        if (turns_at_all(&f->loop[i]) && is_outermost(f, i) &&
+            (best < 0 || is_rather(&f->loop[i], &f->loop[best], last >> i & 1, last >> best & 1)))
+            best = (int)i;
+    return best;
+}
+
+/* An operator that makes several blocks, or a line with several calls, begins again several times a
+ * turn: return how many, by the events in between; 1: nothing repeats so. */
+#define PERIOD_MOST 32u
+static size_t period_of(const uint64_t *begin, size_t n)
+{
+    for (size_t period = 1; period <= PERIOD_MOST && 3 * period < n; period++) {
+        size_t equal = 0, of = 0;
+        for (size_t i = n / 4 + period; i + 1 < n; i++, of++)
+            equal += begin[i + 1] - begin[i] == begin[i + 1 - period] - begin[i - period];
+        if (of && 10 * equal >= 9 * of)
+            return period;
+    }
+    return 1;
+}
+
+/* Leave one of each period. A line that calls something several times does not say how many are one
+ * turn, if its calls cannot be told apart: then there are none. */
+static void thin(struct mt_turns *turns, bool is_doubtful)
+{
+    size_t period = turns->n_first == 1 ? period_of(turns->begin, turns->n) : 1;
+    size_t n = 0;
+    if (is_doubtful && period == 1)
+        turns->n = 0;
+    for (size_t i = 0; i < turns->n; i += period)
+        turns->begin[n++] = turns->begin[i];
+    turns->n = n;
+}
+
+static int add_turn(struct mt_turns *turns, uint64_t event, bool is_first)
+{
+    if (is_first &&
+        MT_APPEND(turns->first, turns->first_capacity, turns->n_first, (uint32_t)turns->n))
+        return -ENOMEM;
+    turns->end = 0;
+    return MT_APPEND(turns->begin, turns->capacity, turns->n, event);
+}
+
+static int list_turns(struct mt_loop_finder *f, struct mt_turns *turns, unsigned loop, size_t first,
+                      size_t end)
+{
+    unsigned signs = signs_of(&f->loop[loop]);
+    bool is_in = false;
+    int rc = 0;
+    for (size_t i = first; !rc && i < end; i++) {
+        const struct mt_visit *visit = &f->visits->visit[i];
+        if (visit->thread != turns->thread)
+            continue;
+        uint32_t place = mt_address_map_get(&f->places, visit->node);
+        bool was_in = is_in;
+        is_in = place && f->node[place - 1].in >> loop & 1;
+        if (is_in && (!was_in || (f->turned[i].loop == loop + 1 && signs >> f->turned[i].sign & 1)))
+            rc = add_turn(turns, visit->event, !was_in);
+        else if (was_in && !is_in)
+            turns->end = visit->event;
+    }
+    if (!rc && signs & SIGN(PERHAPS_AGAIN) && !(signs & SIGN(BACK)))
+        thin(turns, f->loop[loop].is_doubtful);
+    return rc;
+}
+
+static int take_loop(struct mt_loop_finder *f, struct mt_turns *turns, unsigned loop, size_t first,
+                     size_t end)
+{
+    turns->frame = f->loop[loop].frame;
+    turns->stack = f->loop[loop].stack;
+    turns->line = f->loop[loop].line;
+    turns->in_forward = f->loop[loop].in_forward;
+    return list_turns(f, turns, loop, first, end);
+}
+
+/* Return bits of the loops that a thread's last visit is in. */
+static uint64_t loops_at_end(const struct mt_loop_finder *f, uint32_t thread, size_t first,
+                             size_t end)
+{
+    while (end > first && f->visits->visit[end - 1].thread != thread)
+        end--;
+    uint32_t place =
+        end > first ? mt_address_map_get(&f->places, f->visits->visit[end - 1].node) : 0;
+    return place ? f->node[place - 1].in : 0;
+}
+
+int mt_turns_find(struct mt_turns *turns, const struct mt_visits *visits,
+                  const struct mt_definitions *definitions, const struct mt_turns_range *range)
+{
+    size_t begin = MT_LEADING(i, visits->n, visits->visit[i].event < range->first),
+           end = MT_LEADING(i, visits->n, visits->visit[i].event <= range->last);
+    if (begin >= end)
+        return 0;
+    struct mt_loop_finder *f = calloc(1, sizeof *f);
+    if (!f)
+        return -ENOMEM;
+    *f = (struct mt_loop_finder){.visits = visits, .definitions = definitions};
+    turns->thread = mt_loops_busiest(visits, begin, end);
+    int rc = mt_loops_find(f, begin, end, turns->thread);
+    uint64_t at_end = !rc && range->is_broken_off ? loops_at_end(f, turns->thread, begin, end) : 0;
+    int loop = rc ? -1 : choose(f, at_end);
+    if (loop >= 0)
+        rc = take_loop(f, turns, (unsigned)loop, begin, end);
+    mt_loops_clear(f);
+    free(f);
+    return rc;
+}
+
+/* Return the first visit of the thread from an event on; visits->n: there is none. */
+static size_t visit_at(const struct mt_visits *visits, uint32_t thread, uint64_t event)
+{
+    size_t i = MT_LEADING(k, visits->n, visits->visit[k].event < event);
+    while (i < visits->n && visits->visit[i].thread != thread)
+        i++;
+    return i;
+}
+
+/* Return the innermost loop that nearly all of these events are in; -1: none. */
+static int innermost_around(const struct mt_loop_finder *f, uint32_t thread, const uint64_t *event,
+                            size_t n)
+{
+    size_t has[MT_LOOPS_MOST] = {0};
+    int best = -1;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = visit_at(f->visits, thread, event[i]);
+        uint32_t place =
+            at < f->visits->n ? mt_address_map_get(&f->places, f->visits->visit[at].node) : 0;
+        for (unsigned k = 0; place && k < f->n_loops; k++)
+            has[k] += f->node[place - 1].in >> k & 1;
+    }
+    for (unsigned i = 0; i < f->n_loops; i++)
+        if (NEARLY(has[i], n) && turns_at_all(&f->loop[i]) &&
+            (best < 0 || is_around(f, (unsigned)best, i)))
+            best = (int)i;
+    return best;
+}
+
+/* Return whether nearly each turn has one of these events or more, and there are several a turn. */
+static bool have_several(const struct mt_turns *turns, const uint64_t *event, size_t n)
+{
+    size_t with = 0;
+    for (size_t i = 0; i < n; i++)
+        with += !i || mt_turns_at(turns, event[i]) != mt_turns_at(turns, event[i - 1]);
+    return NEARLY(with, turns->n) && 2 * n >= 3 * turns->n;
+}
+
+int mt_turns_find_around(struct mt_turns *turns, const struct mt_visits *visits,
+                         const struct mt_definitions *definitions, const uint64_t *event, size_t n)
+{
+    size_t first = n ? MT_LEADING(i, visits->n, visits->visit[i].event < event[0]) : visits->n;
+    while (first < visits->n && !visits->visit[first].in_forward)
+        first++;
+    if (n < 2 || first == visits->n)
+        return 0;
+    struct mt_loop_finder *f = calloc(1, sizeof *f);
+    if (!f)
+        return -ENOMEM;
+    *f = (struct mt_loop_finder){.visits = visits, .definitions = definitions};
+    turns->thread = visits->visit[first].thread;
+    int rc = mt_loops_find(f, 0, visits->n, turns->thread);
+    int loop = rc ? -1 : innermost_around(f, turns->thread, event, n);
+    if (loop >= 0)
+        rc = take_loop(f, turns, (unsigned)loop, 0, visits->n);
+    if (!rc && (turns->n < 2 || !have_several(turns, event, n)))
+        mt_turns_clear(turns);
+    mt_loops_clear(f);
+    free(f);
+    return rc;
+}
+
+void mt_turns_clear(struct mt_turns *turns)
+{
+    free(turns->begin);
+    free(turns->first);
+    *turns = (struct mt_turns){0};
+}
+
+uint32_t mt_turns_at(const struct mt_turns *turns, uint64_t event)
+{
+    return (uint32_t)MT_LEADING(i, turns->n, turns->begin[i] <= event);
+}
+
+static bool is_past(const struct mt_turns *turns, uint64_t event)
+{
+    return turns->end && event >= turns->end;
+}
+
+int mt_spans_turn(struct mt_spans *spans, const struct mt_turns *turns)
+{
+    const struct mt_span *parts = spans->part ? spans->part : spans->span;
+    size_t n_parts = spans->part ? spans->n_parts : spans->n;
+    struct mt_span *cut = NULL;
+    size_t n = 0, of = 0, last = SIZE_MAX;
+    uint32_t iteration = 0;
+    if (!spans->n)
+        return 0;
+    cut = malloc(n_parts * sizeof *cut);
+    if (!cut)
+        return -ENOMEM;
+    for (size_t i = 0; i < n_parts; i++) {
+        const struct mt_span *part = &parts[i];
+        bool is_after = is_past(turns, part->event);
+        while (iteration < turns->n && turns->begin[iteration] <= part->event)
+            iteration++;
+        while (of + 1 < spans->n && spans->span[of + 1].run <= part->run)
+            of++;
+        if (last == of && cut[n - 1].iteration == iteration && cut[n - 1].is_past == is_after) {
+            mt_span_join(&cut[n - 1], part);
+            continue;
+        }
+        struct mt_span span = *part; /* numbering has changed what it is */
+        span.phase = spans->span[of].phase;
+        span.is_apart = spans->span[of].is_apart;
+        span.serving = spans->span[of].serving;
+        span.iteration = iteration;
+        span.is_past = is_after;
+        last = of;
+        cut[n++] = span;
+    }
+    struct mt_span *shrunk = n ? realloc(cut, n * sizeof *cut) : NULL;
+    free(spans->span);
+    spans->span = shrunk ? shrunk : cut;
+    spans->n = n;
+    spans->capacity = shrunk ? n : n_parts;
+    spans->iterations = (uint32_t)turns->n;
+    spans->counted = turns->named ? MT_COUNTED_RANGES : MT_COUNTED_TURNS;
+    spans->turns = turns;
+    return 0;
+}

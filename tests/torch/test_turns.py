@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterations are the turns of the program's loop, and what stays from turn to turn is growth: count, line of the loop, bytes a turn
+and the line that requested them, in text and in JSON."""
+import json
+import re
+from pathlib import Path
+
+import harness
+from harness import MEMTAP, check, equal, must_run
+
+PROGRAM = Path(__file__).resolve().with_name("turns.py")
+MIB = 1 << 20
+# Turns, and bytes that each leaves behind; None: nothing. -1: the reference only has the line.
+WAYS = {"evaluate": (9, None), "losses": (11, -1), "build": (7, 4 * MIB), "trials": (8, 4 * MIB), "requests": (3, None), "layers": (5, None),
+        "epochs": (4, None), "generator": (10, 2 * MIB), "previous": (6, None), "sometimes": (20, MIB),
+        "comprehension": (9, 2 * MIB), "threads": (10, 2 * MIB), "little": (30, None), "few": (3, 8 * MIB), "many": (5000, None),
+        "one_line": (20, None), "one_line_epochs": (60, None), "generation": (5, None), "recursion": (10, None), "varying": (10, None),
+        "built_first": (30, None), "conditional": (20, None), "parallel": (30, None), "adversaries": (8, None)}
+# What counts where turns do not, or are not known.
+OTHERS = {"steps": (10, "optimizer steps"), "accumulation": (3, "optimizer steps"), "once": (1, "forward passes"),
+          "in_a_row": (0, "none"), "called_twice": (0, "none")}
+
+
+def marked(word, way):
+    """The line with a mark such as "LOOP evaluate"."""
+    for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
+        if re.search(rf"{word} {way}\b", line):
+            return number
+    return None
+
+
+def told(command, trace, *options):
+    return json.loads(must_run([MEMTAP, command, "--format", "json", *options, trace]).stdout)
+
+
+def record(forks, folder, way, ends=0):
+    trace = Path(folder) / f"{way}.mtap"
+    code, output = forks.run(trace, PROGRAM, way)
+    if not equal(f"exit code of turns.py {way}", code, ends):
+        print(output)
+        harness.finish()
+    return trace
+
+
+def one(forks, folder, way, turns, left):
+    trace = record(forks, folder, way)
+    device = told("report", trace)["devices"][0]
+    text = " ".join(must_run([MEMTAP, "report", trace]).stdout.split())
+    growth = device["growth"]
+    equal(f"{way}: iterations", device["iterations"], turns)
+    equal(f"{way}: counted by", device["counted_by"], "turns of a loop")
+    if device["loop"]:
+        equal(f"{way}: loop", (Path(device["loop"]["file"]).name, device["loop"]["line"]), (PROGRAM.name, marked("LOOP", way)))
+    check(f"(turns of turns.py:{marked('LOOP', way)})" in text, f"{way}: the report says how it counted")
+    if left is None:
+        equal(f"{way}: growth", growth["per_iteration"], 0)
+        check("behind" not in text, f"{way}: no word of growth")
+        return
+    check(growth["per_iteration"] > MIB // 2 if left < 0 else abs(growth["per_iteration"] - left) <= left // 16,
+          f"{way}: growth of {growth['per_iteration']} bytes, {left} expected")
+    if check(len(growth["sites"]) > 0, f"{way}: growth has a line"):
+        equal(f"{way}: line", growth["sites"][0]["line"]["line"], marked("LINE", way))
+    check("behind" in text and "from unknown" not in text, f"{way}: the report says that it grows")
+    last = told("report", trace, "--at", "last-turn")
+    check(last["devices"][0]["growth"]["sites"], f"{way}: the last turn has what is left")
+    trace.unlink()
+
+
+def main():
+    harness.need_torch()
+    with harness.folder() as folder, harness.Forks(PROGRAM) as forks:
+        for way, (turns, left) in WAYS.items():
+            one(forks, folder, way, turns, left)
+        growth = told("report", record(forks, folder, "few"))["devices"][0]["growth"]
+        check(growth["likely"], "three turns may show growth")
+        device = told("report", record(forks, folder, "validation"))["devices"][0]
+        equal("validation: iterations are steps", (device["iterations"], device["counted_by"]), (6, "optimizer steps"))
+        loop = device["growth"]["loop"] or {}
+        equal("validation: its own turns", (loop.get("line"), loop.get("turns")), (marked("LOOP", "validation"), 8))
+        check(device["growth"]["per_iteration"] >= 16 * MIB, "validation: each turn leaves its graph")
+        device = told("report", record(forks, folder, "train"))["devices"][0]
+        equal("train: iterations are steps", (device["iterations"], device["counted_by"], device["loop"]), (12, "optimizer steps", None))
+        equal("train: growth", device["growth"]["per_iteration"], 2 * MIB)
+        device = told("report", record(forks, folder, "named"))["devices"][0]
+        equal("named: iterations are ranges", (device["iterations"], device["counted_by"], device["loop"]["range"]),
+              (6, "ranges", "iteration"))
+        equal("named: growth", device["growth"]["per_iteration"], 4 * MIB)
+        for way, (count, by) in OTHERS.items():
+            device = told("report", record(forks, folder, way))["devices"][0]
+            equal(f"{way}: iterations", (device["iterations"], device["counted_by"], device["loop"]), (count, by, None))
+        device = told("report", record(forks, folder, "runs_out", ends=1))["devices"][0]
+        equal("runs_out: the loop where memory ran out", device["loop"]["line"], marked("LOOP", "runs_out"))
+    harness.finish()
+
+
+main()

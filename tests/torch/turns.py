@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""turns.py WAY: a loop of its own, of which the iterations are turns; in most ways without a backward."""
+import sys
+import threading
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+MIB = 1 << 20
+kept = []
+
+
+def mib(n):
+    return torch.empty(n * MIB, dtype=torch.uint8, device="cuda")  # LINE sometimes, LINE comprehension, LINE threads, LINE few
+
+
+def model(depth=2):
+    return nn.Sequential(*(nn.Linear(512, 512) for _ in range(depth))).cuda()
+
+
+def evaluate():
+    net = model(6)
+    with torch.no_grad():
+        for _ in range(9):  # LOOP evaluate
+            x = torch.ones(1024, 512, device="cuda")
+            F.relu(net(x)).mean()
+
+
+def losses():
+    net = model()
+    for _ in range(11):  # LOOP losses
+        x = torch.ones(1024, 512, device="cuda")
+        loss = F.mse_loss(
+            net(x),  # LINE losses
+            x)
+        kept.append(loss)
+
+
+def build():
+    for _ in range(7):  # LOOP build
+        kept.append(nn.Linear(1024, 1024, bias=False, device="cuda"))  # LINE build
+
+
+class Cyclic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(1024, 1024, bias=False)
+        self.body.register_forward_hook(lambda module, args, out: kept.append(self))
+
+
+def one_trial():
+    kept.append(Cyclic().to("cuda"))  # LINE trials
+
+
+def trials():
+    number = 0
+    while number < 8:  # LOOP trials
+        one_trial()
+        number += 1
+
+
+def requests():
+    """Each has a cache that grows, and drops it."""
+    net = model()
+    with torch.no_grad():
+        for _ in range(3):  # LOOP requests
+            cache = [net(torch.ones(2048, 512, device="cuda"))]
+            for _ in range(10):
+                cache.append(net(cache[-1]))
+            torch.cat(cache).sum()
+
+
+def layers():
+    nets = [nn.Linear(512, 512).cuda() for _ in range(12)]
+    with torch.no_grad():
+        for _ in range(5):  # LOOP layers
+            x = torch.ones(1024, 512, device="cuda")
+            for net in nets:
+                x = net(x)
+
+
+def epochs():
+    """Nothing steps, so that the outermost loop counts."""
+    net = model()
+    with torch.no_grad():
+        for _ in range(4):  # LOOP epochs
+            total = torch.zeros((), device="cuda")
+            for _ in range(6):
+                x = torch.ones(1024, 512, device="cuda")
+                total += net(x).mean()
+
+
+def batches(n):
+    for _ in range(n):
+        yield torch.ones(1024, 512, device="cuda")
+
+
+def generator():
+    net = model()
+    with torch.no_grad():
+        for x in batches(10):  # LOOP generator
+            kept.append(net(x))  # LINE generator
+
+
+def previous():
+    """The last result lives on while the next one is made: that is no growth."""
+    net = model()
+    with torch.no_grad():
+        for _ in range(6):  # LOOP previous
+            kept[:] = [net(torch.ones(4096, 512, device="cuda"))]
+
+
+def sometimes():
+    for number in range(20):  # LOOP sometimes
+        x = mib(4)
+        y = mib(1)
+        if number % 4 == 3:
+            kept.append(x)
+        del x, y
+
+
+def comprehension():
+    kept.extend([mib(2) for _ in range(9)])  # LOOP comprehension
+
+
+def worker():
+    for _ in range(10):  # LOOP threads
+        kept.append(mib(2))
+        mib(1)
+
+
+def threads():
+    first = mib(1)
+    one = threading.Thread(target=worker)
+    one.start()
+    one.join()
+    del first
+
+
+def little():
+    """1 KiB a turn of 64 MiB."""
+    held = mib(64)
+    for _ in range(30):  # LOOP little
+        kept.append(torch.empty(1024, dtype=torch.uint8, device="cuda"))
+        mib(2)
+    del held
+
+
+def few():
+    for _ in range(3):  # LOOP few
+        kept.append(mib(8))
+        mib(1)
+
+
+def validate(net):
+    total = 0
+    for _ in range(8):  # LOOP validation
+        x = torch.ones(4096, 512, device="cuda")
+        total += F.mse_loss(net(x), x)  # LINE validation
+    return total
+
+
+def validation():
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        for _ in range(3):
+            x = torch.ones(256, 512, device="cuda")
+            F.mse_loss(net(x), x).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        validate(net)
+
+
+def train():
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(12):
+        x = torch.ones(1024, 512, device="cuda")
+        loss = F.mse_loss(net(x), x)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        kept.append(x)
+
+
+def named():
+    """Ranges say what an iteration is: of three forwards, and steps."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for number in range(6):
+        with torch.cuda.nvtx.range(f"iteration {number}"):
+            for _ in range(3):
+                x = torch.ones(1024, 512, device="cuda")
+                F.mse_loss(net(x), x).backward()
+                optimizer.step()
+                optimizer.zero_grad()
+            kept.append(mib(4))
+
+
+def once():
+    """No loop."""
+    net = model()
+    net(torch.ones(1024, 512, device="cuda"))
+
+
+def work(x):
+    a = x * 2
+    b = a + 1
+    return b.sum()
+
+
+def in_a_row():
+    """No loop: calls one after the other."""
+    x = mib(1).float()
+    work(x)
+    work(x)
+    work(x)
+
+
+def called_twice():
+    """A turn calls the same twice in one line: what is a turn is not known."""
+    x = mib(1).float()
+    for _ in range(10):
+        work(x) + work(x)
+
+
+def one_line():
+    clips = [mib(1).float() for _ in range(5)] * 4
+    for x in clips: work(x)  # noqa: E701  LOOP one_line
+
+
+def one_line_epochs():
+    """Of the epochs nothing is seen: the batches of all of them."""
+    x = mib(1).float()
+    for _ in range(3):
+        for _ in range(20):  # LOOP one_line_epochs
+            work(x)
+
+
+def tokens(net, x, n):
+    cache = [net(x)]
+    for _ in range(n):
+        cache.append(net(cache[-1]))
+    return torch.cat(cache)
+
+
+def generation():
+    net = model()
+    x = torch.ones(64, 512, device="cuda")
+    with torch.no_grad():
+        tokens(net, x, 6)  # warms up
+        for _ in range(5):  # LOOP generation
+            tokens(net, x, 24)
+
+
+def branch(depth):
+    mib(1)
+    if depth:
+        for _ in range(2):
+            branch(depth - 1)
+    mib(2)
+
+
+def recursion():
+    for _ in range(10):  # LOOP recursion
+        branch(3)
+
+
+def varying():
+    """Another number of turns of a loop within each."""
+    for number in range(10):  # LOOP varying
+        x = mib(1).float()
+        for _ in range(2 + number % 4):
+            x = x * 2
+            x = x + 1
+
+
+def built_first():
+    layers = []
+    for _ in range(12):
+        layers.append(nn.Linear(512, 512).cuda())
+    with torch.no_grad():
+        for _ in range(30):  # LOOP built_first
+            x = torch.ones(256, 512, device="cuda")
+            for layer in layers:
+                x = layer(x)
+
+
+def conditional():
+    """Lines that not every turn comes to, the first one among them."""
+    for number in range(20):  # LOOP conditional
+        if number % 5 == 4:
+            x = mib(3)
+        y = mib(1)
+        if number % 2:
+            z = mib(2)
+        else:
+            z = mib(4)
+        del y, z
+    del x
+
+
+def parallel():
+    """Two threads, each with a loop of its own: the one that allocates more counts."""
+    def turns(n, size):
+        for _ in range(n):  # LOOP parallel
+            x = mib(size)
+            y = mib(size)
+            del x, y
+    several = [threading.Thread(target=turns, args=arguments) for arguments in ((12, 1), (30, 2))]
+    for thread in several:
+        thread.start()
+    for thread in several:
+        thread.join()
+
+
+def runs_out():
+    """The loop in which memory runs out counts, not the one before it."""
+    held = [mib(1) for _ in range(40)]
+    for _ in range(16):  # LOOP runs_out
+        mib(1)
+        held.append(mib(8 << 10))
+
+
+def learn(net, optimizer, x):
+    F.mse_loss(net(x), x).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def steps():
+    """Epochs of batches: each step is one."""
+    net = model()
+    optimizer = torch.optim.Adam(net.parameters())
+    for _ in range(2):
+        for _ in range(5):
+            learn(net, optimizer, torch.ones(256, 512, device="cuda"))
+
+
+def accumulation():
+    net = model()
+    optimizer = torch.optim.Adam(net.parameters())
+    for number in range(12):
+        x = torch.ones(256, 512, device="cuda")
+        F.mse_loss(net(x), x).backward()
+        if number % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def adversaries():
+    """Two steps a turn."""
+    one, other = model(), model()
+    optimizers = [torch.optim.Adam(net.parameters()) for net in (one, other)]
+    for _ in range(8):  # LOOP adversaries
+        x = torch.ones(256, 512, device="cuda")
+        learn(one, optimizers[0], x)
+        learn(other, optimizers[1], x)
+
+
+def many():
+    for _ in range(5000):  # LOOP many
+        mib(1)
+        mib(2)
+
+
+globals()[sys.argv[1]]()
