@@ -98,7 +98,7 @@ def missing(work):
     gone = f"test_ids.py::test_it[{ids[1]}]"
     for names, more, ends, word in [
             (ids, ["--memtap-dir", "before", "test_ids.py"], 0, "5 passed"),
-            (ids[2:] + ids[:1], ["--memtap-against", "before", "test_ids.py"], 1, f"test {gone} is missing: before has it"),
+            (ids[2:] + ids[:1], ["--memtap-against", "before", "test_ids.py"], 1, f"test {gone} is missing: it is in before"),
             (ids[2:] + ids[:1], ["--memtap-against", "before", "test_ids.py", "--memtap-allow-missing", f"test:{gone}",
                                  "-k", "not xxx"], 0, f"test {gone} is missing (allowed)"),
             (ids, ["--memtap-against", "before", "test_ids.py", "-k", "x1"], 0, "1 passed")]:
