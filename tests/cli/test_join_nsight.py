@@ -171,7 +171,7 @@ def check_bad():
     write("far.sqlite", rows() | {"TARGET_INFO_SESSION_START_TIME": [(START // 2, "", "")]})
     assert "are not near" in join("far.sqlite", 2)
     write("startless.sqlite", rows(), without=("TARGET_INFO_SESSION_START_TIME",))
-    assert "does not say when it began" in join("startless.sqlite", 2)
+    assert "its start time is missing" in join("startless.sqlite", 2)
     write("empty.sqlite", {"TARGET_INFO_SESSION_START_TIME": [(START, "", "")]})
     assert "--trace=cuda,nvtx" in join("empty.sqlite", 2)
     pathlib.Path("bad.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 500)
