@@ -14,6 +14,11 @@ JOB, CHANGE, NIGHTS, STEP, LIVE = ("job", "kinds"), ("training keeping",), ("nig
 PHASES = {"start-up": "outside", "optimizer step": "optimizer"}  # the page's words
 
 
+def closed(ended):
+    """How a run ended, without what the table of ranks has no word for."""
+    return ended.removesuffix("; the recording was not closed")
+
+
 def by_category(rows):
     return {key: size for key, size in sums((row["category"], int(row["size"])) for row in rows).items() if size}
 
@@ -91,7 +96,7 @@ def changes(of):
 
 
 def text_blamed(text):
-    size, category, place = re.search(r"blame first\n +(\S+ \w+) +\S+ \w+ [ ~?]([a-z ]+?) {2,}(\S+ \S+)", text).groups()
+    size, category, place = re.search(r"contribution first\n +(\S+ \w+) +\S+ \w+ [ ~?]([a-z ]+?) {2,}(\S+ \S+)", text).groups()
     return category.replace(" ", "_"), place
 
 
@@ -475,9 +480,9 @@ QUESTIONS = [
         "oom's table": lambda o, t: first(r"Would the request be served then\?\n.*?=(\w+:\w+)", o.text("oom", t)),
     }),
     ("advice", "How did the run end?", ("fragmented", "planned", "oom-backward", "training", "killed"), {
-        "report": lambda o, t: o.report(t)["ended"]["text"],
-        "history": lambda o, t: o.shown(t)["ended_text"],
+        "report": lambda o, t: closed(o.report(t)["ended"]["text"]),
+        "history": lambda o, t: closed(o.shown(t)["ended_text"]),
         "table of ranks": lambda o, t: (lambda how: {"oom": "out of memory, not caught"}.get(how, how))(o.table(t, "ranks")[0]["ended"]),
-        "page": lambda o, t: o.page(t)["report"]["ended"]["text"],
+        "page": lambda o, t: closed(o.page(t)["report"]["ended"]["text"]),
     }),
 ]
