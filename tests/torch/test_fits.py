@@ -106,7 +106,7 @@ def tells_what_is_beside():
     words = ["--vary", "size=8", "--", PYTHON, "-c", first]
     says = " ".join(must_run([MEMTAP, "fit", "-q", "-s", "t4", *words], cwd=work.name).stdout.split())
     check("cuDNN's convolution workspaces are not simulated" in says, f"workspaces: {says}")
-    check("cuSOLVER take up to 10.02 MiB of a card: as measured on an H100, an estimate" in says, f"handles: {says}")
+    check("cuSOLVER use up to 10.02 MiB of a card (measured on an H100; an estimate" in says, f"handles: {says}")
     (one,) = fit(*words)["runs"]
     equal("a handle of cuBLAS on this card, or of cuDNN, in MiB", one["handles"] >> 20, 10)
 
