@@ -24,7 +24,7 @@ def commands(has_page):
     """Words of each command, with {} in the place of the output."""
     lists = [
         ["symbolize", "-o", "{}", "training.mtap"],
-        ["diff", "--flame", "{}", "training.mtap", "oom.mtap"],
+        ["diff", "--flame", "{}", "training.mtap", "keeping.mtap"],
         ["check", "training.mtap", "--against", "training.mtap", "-f", "json:{}"],
         ["check", "training.mtap", "--against", "training.mtap", "--summary", "{}"],
         ["compact", "-o", "{}", "training.mtap"],
@@ -41,7 +41,7 @@ def commands(has_page):
             ["view", "-o", "{}", "training.mtap"],
             ["report", "--html", "{}", "training.mtap"],
             ["oom", "--html", "{}", "oom.mtap"],
-            ["diff", "--html", "{}", "training.mtap", "oom.mtap"],
+            ["diff", "--html", "{}", "training.mtap", "keeping.mtap"],
         ]
     return lists
 

@@ -146,7 +146,7 @@ async function badTraces() {
     await page.evaluate(() => (document.documentElement.dataset.state = "loading"));
     await page.setInputFiles("#file", path);
     const is = await ready(page), said = `${await text(page, "#message")} ${await text(page, "#headline")}`;
-    check(is === "error" || /cut|damaged|sound|sum/i.test(said), `${name}: it is said what is wrong: ${is}: ${said}`);
+    check(is === "error" || /truncated|damaged|sound|sum/i.test(said), `${name}: it is said what is wrong: ${is}: ${said}`);
     check(!/undefined|object Object|RuntimeError|analyzer stopped/.test(said), `${name}: in plain words: ${said}`);
     const { status, stderr } = spawnSync(memtap, ["view", "-o", out, path], { encoding: "utf8" });
     check(status === 2 ? stderr.split("\n").length === 2 : status === 0, `${name}: the command says one line: ${stderr}`);

@@ -144,7 +144,7 @@ async function gestures(trace) {
   const left = / ([\d.]+ \S+) of it is still live/.exec(said)?.[1];
   await page.waitForFunction((text) => document.querySelector(".crumb").textContent === `all: ${text}`, left).catch(() => undefined);
   check(await page.textContent(".crumb") === `all: ${left}`, `who lists what the range left: ${said}, ${await page.textContent(".crumb")}`);
-  check(/is left: [\d.]+ \S+ .*\.py:\d+/.test(said), `the range names the lines that grew: ${said}`);
+  check(/is still live: [\d.]+ \S+ .*\.py:\d+/.test(said), `the range names the lines that grew: ${said}`);
   await page.keyboard.press("z");
   const [from, to] = await given(page, "from", "to");
   check(from <= since && to > last && to - from < 12 + last - since, `z shows the range: ${from} to ${to}`);
