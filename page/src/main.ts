@@ -341,7 +341,7 @@ function followLive(client: Client, run: LiveRun) {
     place.hidden = false;
     place.textContent = text;
   };
-  say(run.is_running ? "The recording goes on." : "The recording has ended.");
+  say(run.is_running ? "Still recording." : "The recording has ended.");
   void run.follow(() => refresh(client, run).catch((error: Error) => say(plain(error.message))), say);
 }
 

@@ -45,8 +45,8 @@ with tempfile.TemporaryDirectory() as folder:
     env = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "DISPLAY": ":99", "TMPDIR": folder}
     view = subprocess.Popen([memtap, "view", "--live", "training.mtap"], env=env, stdout=subprocess.PIPE, text=True)
     line = view.stdout.readline()
-    url = line.split()[0]
-    assert url.startswith("http://127.0.0.1:"), line
+    url = next((word for word in line.split() if word.startswith("http://127.0.0.1:")), None)
+    assert url, line
     while not os.path.exists("browser.json"):
         assert view.poll() is None, view.returncode
         subprocess.run(["sleep", "0.02"], check=True)

@@ -44,7 +44,7 @@ def check_cells():
     assert "reading trace.mtap" in ask(magic.view, "")[1]
     pathlib.Path("beside.py").write_text("where = 'the notebook\\'s folder'\n")
     frame, said, problem = ask(magic.record, "--simulate=h100", f"import beside\n{USES_CUDA}\nprint(beside.where)\nraise SystemExit(3)")
-    assert said == "the notebook's folder\nmemtap: the cell's program ended with exit code 3\n", said
+    assert said == "the notebook's folder\nmemtap: the cell exited with code 3\n", said
     assert frame, problem
 
 
