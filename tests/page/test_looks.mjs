@@ -178,7 +178,7 @@ async function titles() {
   const page = await show(run, "#tab=who", { hasTouch: true });
   await page.waitForSelector(".icicle .box");
   await page.locator(".icicle .box").first().tap();
-  await page.waitForFunction(() => !document.getElementById("tip").hidden && /100\.0 % of all/.test(document.getElementById("tip").textContent),
+  await page.waitForFunction(() => !document.getElementById("tip").hidden && /100\.0 % of total/.test(document.getElementById("tip").textContent),
     null).catch(() => check(false, "a tap on a box tells its bytes"));
   await page.close();
 }

@@ -194,7 +194,7 @@ async function axis(page) {
   });
   check(/^m+w+$/.test(order), `charts are measured before the first changes, else the page is laid out for each: ${order.slice(0, 9)}`);
   await page.selectOption(choice, "own");
-  check(/ after its begin/.test(await said(0.5)), "or time");
+  check(/ after its start/.test(await said(0.5)), "or time");
 }
 
 /** Traces that cannot be read, or have nothing, stand beside the others; so do 64. */
