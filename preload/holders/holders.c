@@ -39,6 +39,7 @@ static struct {
     struct search search[MT_HOLDERS_SEARCHES];
     struct search *taken;             /* by the writer */
     uint64_t until_ns;                /* to wait at the end; 0: it has not begun */
+    atomic_bool is_beginning;         /* one thread at a time notes what its Python is */
     _Atomic unsigned n;               /* so far */
     _Atomic uint64_t end_ns, last_ns; /* of the last one: when it ended, how long it took */
 } holders;
@@ -48,9 +49,13 @@ static uint64_t find(const char *name)
     return (uint64_t)(uintptr_t)mt_real_dlsym(RTLD_DEFAULT, name);
 }
 
+/* Found by this thread, which passes it on if it starts the recording. */
+static _Thread_local struct mt_holder_python found_python
+    __attribute__((tls_model("initial-exec")));
+
 void mt_holders_find(void)
 {
-    struct mt_holder_python *python = &mt_holder_python;
+    struct mt_holder_python *python = &found_python;
     python->first_interpreter =
         (void *(*)(void))mt_real_dlsym(RTLD_DEFAULT, "PyInterpreterState_Head");
     python->next_interpreter =
@@ -67,6 +72,11 @@ void mt_holders_find(void)
     python->coroutine = find("PyCoro_Type");
     python->async_generator = find("PyAsyncGen_Type");
     python->traceback = find("PyTraceBack_Type");
+}
+
+void mt_holders_start(void)
+{
+    mt_holder_python = found_python;
 }
 
 /* Read what Python's state is at the moment. Return whether memtap knows its objects. */
@@ -149,11 +159,14 @@ void mt_holders_search(enum mt_holders_moment moment)
     if (!is_wanted(moment) || !mt_is_recording() || mt_is_restricted || !mt_is_recorded() ||
         !mt_holder_python.first_interpreter || !is_cheap(now))
         return;
+    if (atomic_exchange(&holders.is_beginning, true))
+        return; /* another thread's moment, which has the same holders */
     struct search *search = claim();
     if (search) {
         atomic_fetch_add(&holders.n, 1);
         begin(search, moment, now);
     }
+    atomic_store(&holders.is_beginning, false);
 }
 
 /* Wait for the child's end. Return whether it has come. */

@@ -12,8 +12,11 @@
 
 #include <stdbool.h>
 
-/* Look Python's functions up. Takes the loader's lock. */
+/* Look Python's functions up, in each thread that may start the recording. Takes the loader's
+ * lock. */
 void mt_holders_find(void);
+/* Use what this thread has looked up. In the thread that starts the recording. */
+void mt_holders_start(void);
 
 /* Begin a search of the moment's holders if the settings want it, no other is on its way, and the
  * searches before have not taken too much of the time. Keeps errno; waits for nothing but the
