@@ -392,7 +392,7 @@ QUESTIONS = [
         "report": lambda o, t: o.job(t)["imbalance"]["median"],
         "report's text": lambda o, t: Shown(first(r"median rank's (?:peak, )?(\S+ \w+)", o.job_text(t))),
         "page": lambda o, t: o.job_page(t)["median"],
-        "page's text": lambda o, t: Shown(first(r"median rank's (?:peak, )?(\S+ \w+)", o.job_page(t)["text"])),
+        "page's text": lambda o, t: Shown(first(r"median (?:of|peak of) (\S+ \w+)", o.job_page(t)["text"])),
         "fleet": lambda o, t: o.fleet(t)["nights"][0]["median"],
         "fleet's text": lambda o, t: Shown(first(r"the median is (\S+ \w+)\.", o.fleet_text(t))),
     }),
