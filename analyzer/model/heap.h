@@ -33,31 +33,31 @@ static inline unsigned mt_device_slot(int device)
 #define MT_EVIDENCE(E)                                                                             \
     E(PARAMETER, "wrapped in nn.Parameter")                                                        \
     E(BUFFER, "wrapped in nn.Buffer")                                                              \
-    E(SET_DATA, "became a tensor's data")                                                          \
+    E(SET_DATA, "assigned to a tensor's .data")                                                          \
     E(NEEDS_GRAD, "requires_grad was set")                                                         \
     E(LEAF, "leaf of an autograd graph: gradients accumulate for it")                              \
     E(LEAF_AGAIN, "leaf of several autograd graphs")                                               \
     E(LEAF_HOOK, "freed by a hook that ran after a leaf received its gradient")                    \
     E(STATE, "in an optimizer's state")                                                            \
-    E(MODULES_BUFFER, "among a module's buffers")                                                  \
-    E(MODULES_PARAMETER, "among a module's parameters")                                            \
+    E(MODULES_BUFFER, "one of a module's buffers")                                                  \
+    E(MODULES_PARAMETER, "one of a module's parameters")                                            \
     E(ATTRIBUTE, "kept as an attribute by a module or one of its parameters")                      \
-    E(ATTRIBUTE_LATER, "kept so in later iterations than its own")                                 \
-    E(OF_CACHE, "of a cache of keys and values")                                                   \
-    E(ROOM, "its maker says how many tokens have room in it")                                      \
-    E(STEPPED, "an optimizer updates it")                                                          \
-    E(WORKSPACE, "handed to cuBLAS, cuDNN or a similar library")                                   \
-    E(LEAF_OF_GRAPH, "output of a graph, detached to begin another")                               \
+    E(ATTRIBUTE_LATER, "still kept there in later iterations")                                 \
+    E(OF_CACHE, "part of a key-value cache")                                                   \
+    E(ROOM, "its creator reports how many tokens fit in it")                                      \
+    E(STEPPED, "updated by an optimizer")                                                          \
+    E(WORKSPACE, "passed to cuBLAS, cuDNN or a similar library")                                   \
+    E(LEAF_OF_GRAPH, "output of a graph, detached to start another")                               \
     E(GRADIENT, "kept as a leaf's gradient")                                                       \
     E(GRAPH_OUTPUT, "output of an autograd operator (has a grad_fn)")                              \
     E(SAVED, "saved for backward")                                                                 \
-    E(SAVED_LATER, "saved for backward in a later forward than its own")                           \
-    E(EMPTIED, "its storage gives memory back from time to time")                                  \
-    E(STEP_SURVIVED, "made in an optimizer step, lived longer")                                    \
-    E(STEP_DIED, "made in an optimizer step, freed before its end")                                \
-    E(LATER_STEP, "lived past the end of an optimizer step")                                       \
+    E(SAVED_LATER, "saved for backward in a later forward")                           \
+    E(EMPTIED, "its storage is freed and refilled repeatedly")                                  \
+    E(STEP_SURVIVED, "allocated in an optimizer step, outlived it")                                    \
+    E(STEP_DIED, "allocated and freed in an optimizer step")                                \
+    E(LATER_STEP, "outlived an optimizer step")                                       \
     E(AUTOCAST, "freed when autocast dropped its cached copies of parameters")                     \
-    E(SEGMENT, "CUDA's: a segment of PyTorch's allocator")                                         \
+    E(SEGMENT, "segment that PyTorch's allocator reserved from CUDA")                                         \
     E(END, "") /* it was freed, else the trace ends first: told with its life */
 /* clang-format on */
 

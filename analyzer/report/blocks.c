@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PLACE_WIDTH 40
-#define BEFORE_PLACE 103 /* columns of a row */
+#define BEFORE_PLACE 109 /* columns of a row */
 #define MOST_PLACE 200
 
 static void print_row(const struct mt_analysis *analysis, const struct mt_device *device,
@@ -37,7 +37,7 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
                                                      : "",
              verdict->rule->name);
     mt_safe_text(place, sizeof place, rule, 0, MT_CUT_END, style);
-    fprintf(out, "%-46s  ", place);
+    fprintf(out, "%-52s  ", place);
     if (!device->n_held) {
         fprintf(out, "%s\n", shown);
         return;
@@ -63,7 +63,7 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
         struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter,
                                                    analysis->replay.definitions, &n);
         if (n)
-            fprintf(out, "%-14s %11s  %s%-15s %9s  %-46s  %-*s%s\n", "address", "bytes",
+            fprintf(out, "%-14s %11s  %s%-15s %9s  %-52s  %-*s%s\n", "address", "bytes",
                     device->unused ? "  requested  " : "", "category", "age", "rule",
                     device->n_held ? PLACE_WIDTH + 2 : 0, "line", device->n_held ? "held by" : "");
         else if (rows && device->n_verdicts)

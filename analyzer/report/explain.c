@@ -127,9 +127,10 @@ static void print_block(const struct mt_page *page, const struct mt_device *devi
     char name[RULE_NAME];
     const struct mt_block_held *held = mt_device_held(device, block);
     print_life(page, device, block);
-    fprintf(page->out, "  is ");
+    fprintf(page->out, "  category: ");
     mt_put_category(page->out, page->style, rule->category, 0);
-    fprintf(page->out, ", %s: %s\n", mt_certainty_name(rule->certainty), name_of(page, rule, name));
+    fprintf(page->out, " (%s): %s\n", mt_certainty_name(rule->certainty),
+            name_of(page, rule, name));
     print_evidence(page, block);
     if (held)
         mt_page_paths(page, held);

@@ -154,10 +154,10 @@ START_TEST(what_modules_make_anew_is_known_again)
     mt_build_alloc(builder, NEXT + 4096, 8192);
     mt_build_end(builder);
     collect();
-    ck_assert_str_eq(rule_at(WEIGHT), "among a module's parameters");
-    ck_assert_str_eq(rule_at(FIRST), "among a module's buffers");
-    ck_assert_str_eq(rule_at(NEXT), "made like a module's buffer before");
-    ck_assert_str_eq(rule_at(NEXT + 4096), "made in forward, outlived it");
+    ck_assert_str_eq(rule_at(WEIGHT), "one of a module's parameters");
+    ck_assert_str_eq(rule_at(FIRST), "one of a module's buffers");
+    ck_assert_str_eq(rule_at(NEXT), "allocated where a module's buffer was before");
+    ck_assert_str_eq(rule_at(NEXT + 4096), "allocated in forward, outlived it");
 }
 END_TEST
 
@@ -172,7 +172,7 @@ START_TEST(what_a_graph_makes_is_no_parameter)
     mt_build_event(builder, MT_MEMBER, ADAPTED, 1, 0);
     mt_build_end(builder);
     collect();
-    ck_assert_str_eq(rule_at(WEIGHT), "among a module's parameters");
+    ck_assert_str_eq(rule_at(WEIGHT), "one of a module's parameters");
     ck_assert_str_eq(rule_at(ADAPTED), "has a grad_fn");
 }
 END_TEST
@@ -197,9 +197,9 @@ START_TEST(storages_stay_what_they_are)
     mt_build_event(builder, MT_RESIZE, OTHER, STORAGE, 8 * SIZE); /* another storage at its place */
     mt_build_end(builder);
     collect();
-    ck_assert_str_eq(rule_at(FIRST), "made in forward, outlived it");
-    ck_assert_str_eq(rule_at(NEXT), "among a module's parameters");
-    ck_assert_str_eq(rule_at(OTHER), "made in forward, outlived it");
+    ck_assert_str_eq(rule_at(FIRST), "allocated in forward, outlived it");
+    ck_assert_str_eq(rule_at(NEXT), "one of a module's parameters");
+    ck_assert_str_eq(rule_at(OTHER), "allocated in forward, outlived it");
 }
 END_TEST
 
@@ -215,8 +215,8 @@ START_TEST(masters_are_state)
     mt_build_event4(builder, MT_STATE, FLAT, FLAT, 0, 1999);
     mt_build_end(builder);
     collect();
-    ck_assert_str_eq(rule_at(COPY), "an optimizer updates it in place of parameters");
-    ck_assert_str_eq(rule_at(FLAT), "an optimizer updates it in place of parameters");
+    ck_assert_str_eq(rule_at(COPY), "updated by an optimizer instead of parameters");
+    ck_assert_str_eq(rule_at(FLAT), "updated by an optimizer instead of parameters");
 }
 END_TEST
 
