@@ -136,6 +136,9 @@ static void search(void)
     mt_roots_native();
     walk();
     mt_roots_garbage();
+    mt_roots_of_cycles(false);
+    walk();
+    mt_roots_of_cycles(true);
     walk();
 }
 

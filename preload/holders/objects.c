@@ -103,10 +103,10 @@ static enum mt_holder_type type_by_name(uint64_t type)
     static const struct {
         const char *name;
         enum mt_holder_type type;
-    } known[] = {{"TensorBase", MT_TYPE_TENSOR},       {"_TensorBase", MT_TYPE_TENSOR},
-                 {"_FunctionBase", MT_TYPE_CONTEXT},   {"StorageBase", MT_TYPE_STORAGE},
-                 {"Optimizer", MT_TYPE_OPTIMIZER},     {"_localdummy", MT_TYPE_OF_THREAD},
-                 {"_lru_cache_wrapper", MT_TYPE_CACHE}};
+    } known[] = {{"TensorBase", MT_TYPE_TENSOR},        {"_TensorBase", MT_TYPE_TENSOR},
+                 {"_FunctionBase", MT_TYPE_CONTEXT},    {"StorageBase", MT_TYPE_STORAGE},
+                 {"Optimizer", MT_TYPE_OPTIMIZER},      {"_localdummy", MT_TYPE_OF_THREAD},
+                 {"_lru_cache_wrapper", MT_TYPE_CACHE}, {"_local", MT_TYPE_LOCAL}};
     bool has_gc = flags_of(type) & MT_FLAG_GC;
     for (unsigned depth = 0; type && depth < 16; depth++, type = mt_word(type + MT_TYPE_BASE)) {
         const char *name = (const char *)(uintptr_t)mt_word(type + 24);

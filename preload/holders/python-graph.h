@@ -31,6 +31,7 @@ enum mt_holder_type {
     MT_TYPE_CONTEXT, /* of a torch.autograd.Function: ctx */
     MT_TYPE_STORAGE,
     MT_TYPE_OF_THREAD, /* what threading.local has for a thread */
+    MT_TYPE_LOCAL,     /* threading.local */
     MT_TYPE_CACHE,     /* functools.lru_cache's */
     MT_TYPE_OPTIMIZER, /* of torch.optim */
     MT_TYPE_LEAF,      /* it refers to nothing */
@@ -72,8 +73,10 @@ void mt_roots_of_threads(void);
 void mt_roots_at_hand(void);
 void mt_roots_native(void);
 
-/* Reach the garbage, from its cycles. */
+/* Find the cycles of what nothing has reached; then reach it from those of their objects that are
+ * dicts, or are not. */
 void mt_roots_garbage(void);
+void mt_roots_of_cycles(bool of_dicts);
 
 /* Return the node before one in its cycle. */
 uint32_t mt_cycle_referrer(uint32_t node);

@@ -307,8 +307,25 @@ void mt_roots_garbage(void)
     for (uint32_t node = 0; node < n; node++)
         if (is_garbage(node))
             find_cycle(node, seen);
-    for (uint32_t node = 0; node < n; node++)
-        if (mt_picture.flags[node] & MT_NODE_IS_IN_CYCLE)
+}
+
+/* Return whether an object has no name of its own: up to 3.10, for one, an instance's attributes
+ * are in a dict, and the cycle is better told from the instance on. */
+static bool is_dict(uint32_t node)
+{
+    volatile bool is_dict = false;
+    if (MT_MAY_CRASH()) {
+        is_dict = mt_py_sort(mt_picture.address[node]) == MT_PY_DICT;
+        mt_crash_over();
+    }
+    return is_dict;
+}
+
+void mt_roots_of_cycles(bool of_dicts)
+{
+    for (uint32_t node = 0, n = mt_picture.n; node < n; node++)
+        if (mt_picture.flags[node] & MT_NODE_IS_IN_CYCLE &&
+            !(mt_picture.flags[node] & MT_NODE_IS_REACHED) && is_dict(node) == of_dicts)
             mt_picture_reach(mt_picture.address[node], MT_NODE_OBJECT,
                              mt_picture_add_root(MT_ROOT_CYCLE, node, 0));
 }

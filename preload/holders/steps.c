@@ -170,24 +170,27 @@ static unsigned from_frame(struct mt_path *path, uint64_t frame, uint64_t child,
     return 1;
 }
 
-static unsigned from_generator(struct mt_path *path, uint64_t object, uint64_t child)
+/* Put the variable of a suspended function. Up to 3.10 its frame is an object of its own. */
+static unsigned from_generator(struct mt_path *path, uint64_t object, const uint32_t *node,
+                               unsigned n)
 {
     uint64_t frame = object + (uint64_t)mt_holder_python.holding->generator_frame;
     if (!mt_holder_python.holding->is_inline)
         frame = mt_word(frame);
+    bool is_object = frame == address_of(node[1]);
     mt_step_is(path, MT_HOLDER_GENERATOR);
-    if (frame == child) /* up to 3.10 it is an object of its own */
+    if (is_object && n < 3)
         return 1;
     mt_step_begin(path);
-    return from_frame(path, frame, child, "of suspended");
+    from_frame(path, frame, address_of(node[is_object ? 2 : 1]), "of suspended");
+    return is_object ? 2 : 1;
 }
 
 static unsigned from_frame_object(struct mt_path *path, uint64_t object, uint64_t child)
 {
     int offset = mt_holder_python.holding->object_frame;
     mt_step_begin(path);
-    if (path->root != MT_HOLDER_GENERATOR)
-        mt_step_is(path, MT_HOLDER_TRACEBACK);
+    mt_step_is(path, MT_HOLDER_TRACEBACK);
     return from_frame(path, offset ? mt_word(object + (uint64_t)offset) : object, child, "of");
 }
 
@@ -304,6 +307,21 @@ static unsigned from_class(struct mt_path *path, uint64_t class, const uint32_t 
     return 0;
 }
 
+/* Put what a thread has by threading.local, from 3.13 on in a dict of the threads' dicts: as where
+ * the thread itself leads to it, however the object is reached. */
+static unsigned from_local(struct mt_path *path, const uint32_t *node, unsigned n)
+{
+    struct mt_path before = *path;
+    if (n < 4)
+        return 0;
+    path->n = 0;
+    path->root = MT_HOLDER_THREAD;
+    if (mt_step_key(path, address_of(node[2]), address_of(node[3]), "thread local `%s`"))
+        return 3;
+    *path = before;
+    return 0;
+}
+
 static unsigned from_items(struct mt_path *path, uint64_t parent, uint64_t child)
 {
     int i = index_in(parent, child);
@@ -394,13 +412,15 @@ static unsigned from_object(struct mt_path *path, const uint32_t *node, unsigned
         return from_frame_object(path, object, child);
     if (is_of(object, python->generator) || is_of(object, python->coroutine) ||
         is_of(object, python->async_generator))
-        return from_generator(path, object, child);
+        return from_generator(path, object, node, n);
     if (is_of(object, python->traceback) || is_of(object, (uint64_t)(uintptr_t)mt_py_types.cell))
         return 1;
     if (is_of(object, python->function))
         on = from_function(path, object, node, n);
     else if (is == MT_TYPE_CACHE)
         on = from_cache(path, object, node, n);
+    else if (is == MT_TYPE_LOCAL)
+        on = from_local(path, node, n);
     else if (flags >> MT_FLAG_TYPE_BIT & 1)
         on = from_class(path, object, node, n);
     else if (flags & MT_FLAG_ERROR)

@@ -193,10 +193,25 @@ void mt_torch_scan(uint64_t address, uint64_t words, uint32_t parent)
     scan(address, words, parent, depth_of(parent));
 }
 
-uint64_t mt_torch_autograd(uint64_t impl)
+/* Return the address of autograd's data of a tensor; 0: none. */
+static uint64_t meta_of(uint64_t impl)
 {
     uint64_t meta = mt_torch_head ? mt_word(impl + (unsigned)mt_torch_head + 8) : 0;
-    return class_of(meta) == OTHER ? meta : 0;
+    return class_of(meta) == OTHER && mt_is_readable(meta, 64) ? meta : 0;
+}
+
+/* The data begin with a name, a std::string of four words, the second its length; in wheels built
+ * with the C++ ABI before C++11, of one word, and the next is a pointer. */
+static uint64_t gradient_in(uint64_t meta)
+{
+    enum { AFTER_OLD_NAME = 16, AFTER_NAME = 40 };
+    return meta + (mt_word(meta + AFTER_OLD_NAME) < LOWEST ? AFTER_NAME : AFTER_OLD_NAME);
+}
+
+uint64_t mt_torch_autograd(uint64_t impl)
+{
+    uint64_t meta = meta_of(impl);
+    return meta ? gradient_in(meta) : 0;
 }
 
 /* A tensor has its storage, and autograd's data: a name, the gradient, the node that made it, a
@@ -204,19 +219,19 @@ uint64_t mt_torch_autograd(uint64_t impl)
  * view. */
 static void expand_impl(uint64_t impl, uint32_t node)
 {
-    enum { AFTER_WEAK = 80 };
+    enum { AFTER_WEAK = 40 };
     if (!mt_torch_head || !mt_is_readable(impl, 64))
         return;
-    uint64_t storage = mt_word(impl + (unsigned)mt_torch_head), meta = mt_torch_autograd(impl);
+    uint64_t storage = mt_word(impl + (unsigned)mt_torch_head), meta = meta_of(impl);
     if (class_of(storage) == STORAGE)
         mt_picture_reach(storage, MT_NODE_STORAGE, node);
     if (!meta)
         return;
-    reach_word(mt_word(meta + MT_AUTOGRAD_GRADIENT), node, 0);
-    reach_word(mt_word(meta + MT_AUTOGRAD_NODE), node, 0);
-    uint64_t size = heap_bytes(meta);
-    if (size > AFTER_WEAK)
-        scan(meta + AFTER_WEAK, (size - AFTER_WEAK) / 8, node, 1);
+    uint64_t own = gradient_in(meta), end = meta + heap_bytes(meta);
+    reach_word(mt_word(own + MT_AUTOGRAD_GRADIENT), node, 0);
+    reach_word(mt_word(own + MT_AUTOGRAD_NODE), node, 0);
+    if (end > own + AFTER_WEAK)
+        scan(own + AFTER_WEAK, (end - own - AFTER_WEAK) / 8, node, 1);
 }
 
 void mt_torch_expand(uint32_t node)

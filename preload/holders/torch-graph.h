@@ -24,10 +24,9 @@ void mt_torch_scan(uint64_t address, uint64_t words, uint32_t parent);
 /* Return the class of a C++ object, mangled; NULL: not known. */
 const char *mt_torch_class(uint64_t object);
 
-/* Return the address of a tensor's autograd data; 0: none. */
+/* Return the address of two words of a tensor's autograd data: its gradient, and the node that made
+ * it; 0: none. */
 uint64_t mt_torch_autograd(uint64_t impl);
-
-/* Words of it. */
-enum { MT_AUTOGRAD_GRADIENT = 40, MT_AUTOGRAD_NODE = 48 };
+enum { MT_AUTOGRAD_GRADIENT = 0, MT_AUTOGRAD_NODE = 8 };
 
 #endif

@@ -28,7 +28,8 @@ for line in sys.stdin:
     child = os.fork()
     if not child:
         break
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    status = os.waitpid(child, 0)[1]  # waitstatus_to_exitcode is Python 3.9's
+    print(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status), flush=True)
 else:
     os._exit(0)
 os.environ.update(asked["environment"])

@@ -88,7 +88,7 @@ def bounded(_):
     return keep(LRU, f"global `bounded` {MAIN}", "cached result of bounded()")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)  # noqa: UP033 (Python 3.8 has no cache)
 def unbounded(_):
     return keep(LRU, f"global `unbounded` {MAIN}", "cached result of unbounded()")
 
@@ -196,7 +196,7 @@ thread.start()
 is_ready.wait()
 try:
     train(keep(LOCAL, "local variable `argument` of train() at holders.py:LINE"))
-except torch.OutOfMemoryError:
+except torch.cuda.OutOfMemoryError:
     print("out of memory")
 print("garbage", gone() is not None)
 end.set()

@@ -50,7 +50,7 @@ times = 0
 for i in range(200):
     try:
         torch.empty(1 << 45, device="cuda")
-    except torch.OutOfMemoryError:
+    except torch.cuda.OutOfMemoryError:
         times += 1
 end.set()
 for thread in threads:
