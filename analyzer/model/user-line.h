@@ -16,6 +16,10 @@ static inline uint32_t mt_blamed_stack(const struct mt_block *block)
 /* Return the stack whose innermost frame is the block's line (mt_stack_line). 0: unknown. */
 uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block);
 
+/* Return the stack whose innermost frame is the line that first saved the block for backward; 0:
+ * none did, or the block's own line. */
+uint32_t mt_saver_stack(const struct mt_definitions *definitions, const struct mt_block *block);
+
 /* Return the line of a request without a block: that of the user's code, else that of the forward
  * call (0: none). */
 uint32_t mt_request_line(const struct mt_definitions *definitions, uint32_t stack,

@@ -75,6 +75,7 @@ void mt_places_ended(struct mt_places *places, const struct mt_definitions *defi
     struct mt_place *place = find(places, key_of(definitions, stack, block->node_name));
     if (!place || place->live < block->size) /* the table was cleared since */
         return;
+    place->saved += mt_saver_stack(definitions, block) != 0;
     place->phases += mt_block_ended(block)->run - block->birth->when.run;
     if (!at_end)
         place->live -= block->size;

@@ -16,6 +16,7 @@ struct mt_place {
     uint64_t allocations;
     uint64_t live, most; /* bytes */
     uint64_t phases;     /* changes of phase that blocks lived through, summed over all blocks */
+    uint64_t saved;      /* blocks that another line saved for backward, of those that ended */
 };
 
 struct mt_places {

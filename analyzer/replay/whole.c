@@ -152,7 +152,8 @@ static int take_place(struct mt_replay *replay, unsigned slot, const uint64_t *n
                                    .node_name = (uint32_t)number[1],
                                    .allocations = number[2],
                                    .most = number[3],
-                                   .phases = number[4]};
+                                   .phases = number[4],
+                                   .saved = number[2]}; /* unknown: no comparison calls it new */
     return replay->question.whole_run
                ? mt_places_add(&replay->places[slot], replay->definitions, &place)
                : 0;

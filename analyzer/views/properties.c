@@ -56,6 +56,8 @@ uint32_t mt_property(const struct mt_naming *naming, enum mt_property property,
         return mt_blamed_stack(block);
     case MT_BY_PLACE:
         return mt_stack_place(d, mt_line_stack(d, block));
+    case MT_BY_SAVER:
+        return mt_saver_stack(d, block);
     case MT_BY_SURE:
         return !mt_guess_of(verdict);
     default:

@@ -38,6 +38,7 @@ enum mt_property {
     /* Numbers without a text: */
     MT_BY_BLAMED = MT_PROPERTIES_N, /* mt_blamed_stack */
     MT_BY_PLACE,                    /* mt_stack_place of the user's line */
+    MT_BY_SAVER,                    /* mt_saver_stack */
     MT_BY_SURE,                     /* 0: the category is a guess */
 };
 

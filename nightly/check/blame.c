@@ -59,6 +59,7 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
         struct mt_blame blame = sum_line(site + low, n - low, &taken);
         blame.bytes = (uint64_t)mt_change_of(&of->bytes);
         blame.module = of->module;
+        blame.saver = of->saver;
         blame.is_growth = 1;
         return blame;
     }

@@ -109,6 +109,9 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     else
         ADD(out, "; the largest part, %s of %s by ", amount, category);
     add_line(out, site);
+    if (blame->saver)
+        ADD(out, ", now saved for backward at %s:%u %s", blame->saver->file, blame->saver->line,
+            blame->saver->function);
 }
 
 /* Add the allocator's settings if they changed: they affect reserved memory, too. */
@@ -276,6 +279,11 @@ struct mt_place_in_tree mt_finding_place(const struct mt_finding *finding,
 {
     struct mt_place_in_tree place = {.line = 0};
     const struct mt_digest_site *site = finding->blame.site;
+    const struct mt_digest_saver *saver = finding->blame.saver;
+    if (saver && is_in_tree(place.file, sizeof place.file, saver->file)) {
+        place.line = saver->line;
+        return place;
+    }
     if (site &&
         (is_in_tree(place.file, sizeof place.file, site->file) ? (place.line = site->line, 1)
                                                                : take_stack(&place, site->stack)))

@@ -16,9 +16,10 @@
 /* The most likely cause of a broken limit: a line at the peak, and how much it has grown since the
  * baseline. Without a baseline, its size. */
 struct mt_blame {
-    const struct mt_digest_site *site; /* its largest site; NULL: unknown */
-    const char *module;                /* the only one; "": none or several */
-    enum mt_certainty certainty;       /* lowest certainty of the category among its blocks */
+    const struct mt_digest_site *site;   /* its largest site; NULL: unknown */
+    const struct mt_digest_saver *saver; /* as in struct mt_diff_site */
+    const char *module;                  /* the only one; "": none or several */
+    enum mt_certainty certainty;         /* lowest certainty of the category among its blocks */
     uint64_t bytes;
     bool is_growth;
 };

@@ -56,6 +56,13 @@ static json_t *old_line(const struct mt_diff_site *site)
     return line ? json_integer(line) : json_null();
 }
 
+json_t *mt_diff_saver_json(const struct mt_digest_saver *saver)
+{
+    return saver ? json_pack("{s:o, s:o, s:I}", "function", mt_json_text(saver->function), "file",
+                             mt_json_text(saver->file), "line", (json_int_t)saver->line)
+                 : json_null();
+}
+
 static json_t *site_object(const struct mt_diff_site *site)
 {
     const struct mt_line *line = site->line;
@@ -71,6 +78,7 @@ static json_t *site_object(const struct mt_diff_site *site)
     json_object_set_new(object, "certainty", json_string(mt_certainty_name(site->certainty)));
     json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
     json_object_set_new(object, "most", change_object(&site->most));
+    json_object_set_new(object, "saver", mt_diff_saver_json(site->saver));
     json_object_set_new(object, "scaled", json_boolean(site->is_scaled));
     return object;
 }

@@ -80,8 +80,20 @@ static enum mt_diff_kind kind_of(const struct mt_diff_device *device,
     return elsewhere && !lives_shorter(site) ? MT_DIFF_MOVED : MT_DIFF_EARLIER;
 }
 
+/* Return whether a site keeps its blocks longer since another line saves more of them. */
+static bool is_saved_now(const struct mt_diff_site *site)
+{
+    double old = part(site->saved.old, site->allocations.old);
+    double now = part(site->saved.now, site->allocations.now);
+    return site->kind == MT_DIFF_LONGER && now > 2 * old;
+}
+
 void mt_diff_name_kinds(struct mt_diff_device *device)
 {
-    for (size_t i = 0; i < device->n_sites; i++)
-        device->site[i].kind = kind_of(device, &device->site[i]);
+    for (size_t i = 0; i < device->n_sites; i++) {
+        struct mt_diff_site *site = &device->site[i];
+        site->kind = kind_of(device, site);
+        if (!is_saved_now(site))
+            site->saver = NULL;
+    }
 }

@@ -56,7 +56,7 @@ static void put_totals(FILE *out, const struct mt_diff_device *device)
 
 static void put_site(FILE *out, const struct mt_diff_site *site)
 {
-    char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512], blame[64];
+    char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512], saver[512], blame[64];
     fprintf(out, "| %s | %s | %s%s | ", mt_signed_size_text(size, mt_change_of(&site->bytes)),
             mt_size_text(now, site->bytes.now), mt_categories[site->category].label,
             certainty_text(site->certainty));
@@ -74,6 +74,11 @@ static void put_site(FILE *out, const struct mt_diff_site *site)
     if (*was) {
         fputs(", ", out);
         put(out, was);
+    }
+    mt_saver_text(saver, sizeof saver, site);
+    if (*saver) {
+        fputs(", now saved by ", out);
+        put(out, saver);
     }
     mt_blame_text(blame, sizeof blame, site);
     fprintf(out, " | %s%s%s |\n", site->bytes.is_noise ? "noise" : mt_diff_kind_names[site->kind],

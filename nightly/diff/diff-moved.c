@@ -42,6 +42,7 @@ static void move(struct mt_diff_site *new, struct mt_diff_site *gone)
     new->was = gone->line;
     new->bytes = join(gone->bytes, new->bytes);
     new->blocks = join(gone->blocks, new->blocks);
+    new->saved = join(gone->saved, new->saved);
     new->allocations = join(gone->allocations, new->allocations);
     new->most = join(gone->most, new->most);
     new->phases = join(gone->phases, new->phases);

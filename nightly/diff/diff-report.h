@@ -19,6 +19,9 @@ int mt_diff_markdown(const struct mt_diff *diff, FILE *out);
 json_t *mt_diff_object(const struct mt_diff *diff);
 int mt_diff_json(const struct mt_diff *diff, FILE *out);
 
+/* Return {function, file, line}; null for NULL. */
+json_t *mt_diff_saver_json(const struct mt_digest_saver *saver);
+
 /* Print a line "category;outermost frame;...;innermost frame OLD NEW" for each stack of all
  * devices. */
 void mt_diff_flame(const struct mt_diff *diff, FILE *out);

@@ -73,12 +73,14 @@ static size_t find(const struct entries *in, const struct entry *key)
 
 /* One number for each run; 0: none. */
 struct values {
-    uint64_t *bytes, *blocks, *allocations, *most, *phases;
+    uint64_t *bytes, *blocks, *saved, *allocations, *most, *phases;
 };
+
+#define VALUES 6
 
 static void clear_values(struct values *values, size_t runs)
 {
-    memset(values->bytes, 0, 5 * runs * sizeof *values->bytes);
+    memset(values->bytes, 0, VALUES * runs * sizeof *values->bytes);
 }
 
 static void add_places(struct values *values, const struct entries *places, const struct entry *of)
@@ -89,6 +91,7 @@ static void add_places(struct values *values, const struct entries *places, cons
         values->allocations[entry->run] += entry->place->allocations;
         values->most[entry->run] += entry->place->most_bytes;
         values->phases[entry->run] += entry->place->phases;
+        values->saved[entry->run] += entry->place->saved;
     }
 }
 
@@ -129,6 +132,7 @@ static struct mt_diff_site make_site(const struct mt_diff_device *device, const 
                                  .stack = first->site->stack,
                                  .bytes = mt_change_make(values->bytes, n, old),
                                  .blocks = mt_change_make(values->blocks, n, old),
+                                 .saved = mt_change_make(values->saved, n, old),
                                  .allocations = mt_change_make(values->allocations, n, old),
                                  .most = mt_change_make(values->most, n, old),
                                  .phases = mt_change_make(values->phases, n, old)};
@@ -148,6 +152,10 @@ static void fold_sites(struct mt_diff_device *device, const struct entries *site
         struct mt_diff_site *site = &device->site[device->n_sites++];
         *site = make_site(device, from, values);
         for (const struct entry *at = from; at < end; at++) {
+            const struct mt_digest_saver *saver = &at->site->saver;
+            if (at->run < device->n_new && saver->function &&
+                (!site->saver || saver->bytes > site->saver->bytes))
+                site->saver = saver;
             site->guess = site->guess ? site->guess : at->site->guess;
             if (at->site->certainty > site->certainty)
                 site->certainty = at->site->certainty;
@@ -160,7 +168,7 @@ int mt_diff_collect_sites(struct mt_diff_device *device)
 {
     size_t runs = device->n_new + device->n_old;
     struct entries sites = {0}, places = {0};
-    uint64_t *room = calloc(5 * runs + 1, sizeof *room);
+    uint64_t *room = calloc(VALUES * runs + 1, sizeof *room);
     int rc = room ? mt_match(&device->matching, device->runs, runs, device->n_new) : -ENOMEM;
     if (!rc)
         rc = list(&sites, device, false);
@@ -168,8 +176,8 @@ int mt_diff_collect_sites(struct mt_diff_device *device)
         rc = list(&places, device, true);
     device->site = rc ? NULL : calloc(sites.n + 1, sizeof *device->site);
     if (device->site) {
-        struct values values = {room, room + runs, room + 2 * runs, room + 3 * runs,
-                                room + 4 * runs};
+        struct values values = {
+            room, room + runs, room + 2 * runs, room + 3 * runs, room + 4 * runs, room + 5 * runs};
         fold_sites(device, &sites, &places, &values);
     }
     rc = device->site ? 0 : -ENOMEM;

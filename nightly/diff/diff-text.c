@@ -108,7 +108,7 @@ static void print_below(const struct page *page, const char *before, const char 
 static void print_site(const struct page *page, const struct mt_diff_site *site,
                        enum mt_certainty *least)
 {
-    char place[512], was[512], blame[64], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
+    char place[512], was[512], saver[512], blame[64], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
     print_change(page, &site->bytes);
     fprintf(page->out, "%11s %c", mt_size_text(now, site->bytes.now),
             mt_certainty_row(least, site->certainty));
@@ -124,8 +124,11 @@ static void print_site(const struct page *page, const struct mt_diff_site *site,
         print_below(page, "in ", site->module);
     if (site->guess)
         print_below(page, "guess: ", site->guess);
+    mt_saver_text(saver, sizeof saver, site);
     if (site->bytes.is_noise)
         print_below(page, "", "noise");
+    else if (*saver)
+        print_below(page, "now saved by ", saver);
     else if (site->kind != MT_DIFF_GROWN && site->kind != MT_DIFF_SHRUNK &&
              site->kind != MT_DIFF_SAME)
         print_below(page, "", mt_diff_kind_names[site->kind]);

@@ -50,6 +50,14 @@ void mt_line_text(char *out, size_t size, const struct mt_line *line)
     mt_site_place_text(out, size, line->file, line->line, line->function, "");
 }
 
+void mt_saver_text(char *out, size_t size, const struct mt_diff_site *site)
+{
+    const struct mt_digest_saver *saver = site->saver;
+    *out = '\0';
+    if (saver)
+        mt_site_place_text(out, size, saver->file, saver->line, saver->function, "");
+}
+
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site)
 {
     const struct mt_line *line = site->line;
@@ -132,12 +140,16 @@ static void put_change(FILE *out, const struct mt_diff_device *device)
 static void put_site(FILE *out, const struct mt_diff_device *device,
                      const struct mt_diff_site *site)
 {
-    char size[MT_SIZE_TEXT], place[512];
+    char size[MT_SIZE_TEXT], place[512], saver[512];
     mt_line_text(place, sizeof place, site->line);
-    fprintf(out, ": %s %s at %s", mt_categories[site->category].label,
-            mt_signed_size_text(size, mt_change_of(&site->bytes)), place);
+    mt_saver_text(saver, sizeof saver, site);
+    fprintf(out, ": %s %s%s%s%s at %s", mt_categories[site->category].label,
+            mt_signed_size_text(size, mt_change_of(&site->bytes)),
+            *saver ? " now saved for backward at " : "", saver, *saver ? ", allocated" : "", place);
     if (*site->operator_name)
         fprintf(out, " (%s)", site->operator_name);
+    if (*saver)
+        return;
     if (site->kind != MT_DIFF_GROWN && site->kind != MT_DIFF_SHRUNK)
         fprintf(out, ", %s", mt_diff_kind_names[site->kind]);
     if (site->category == MT_CATEGORY_PARAMETERS && device->following)

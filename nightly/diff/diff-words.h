@@ -21,6 +21,10 @@ void mt_site_place_text(char *out, size_t size, const char *file, uint32_t line,
                         const char *function, const char *operator_name);
 void mt_line_text(char *out, size_t size, const struct mt_line *line);
 
+/* Write the line that newly saves a site's blocks for backward, "net.py:7 Net.forward"; "": none.
+ */
+void mt_saver_text(char *out, size_t size, const struct mt_diff_site *site);
+
 /* Write a site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 

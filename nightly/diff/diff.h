@@ -48,14 +48,16 @@ extern const char *const mt_diff_kind_names[MT_DIFF_KINDS];
 struct mt_diff_site {
     enum mt_category category;
     const struct mt_line *line;
-    const struct mt_line *was;      /* its likely line before; NULL: the same */
-    const char *operator_name;      /* "": none */
-    const char *module;             /* the only one that has changed; "": none or several */
-    const char *guess;              /* as in struct mt_digest_site, of any run */
-    enum mt_certainty certainty;    /* in the run in which it is lowest */
-    const char *stack;              /* a new run's, if one has it */
-    struct mt_change bytes, blocks; /* at the peak */
-    struct mt_change allocations, most, phases; /* over the whole run, of its place */
+    const struct mt_line *was;           /* its likely line before; NULL: the same */
+    const char *operator_name;           /* "": none */
+    const char *module;                  /* the only one that has changed; "": none or several */
+    const char *guess;                   /* as in struct mt_digest_site, of any run */
+    enum mt_certainty certainty;         /* in the run in which it is lowest */
+    const char *stack;                   /* a new run's, if one has it */
+    const struct mt_digest_saver *saver; /* whose line keeps more of its blocks than before, by
+                                          * saving them for backward; NULL: none */
+    struct mt_change bytes, blocks;      /* at the peak */
+    struct mt_change allocations, most, phases, saved; /* over the whole run, of its place */
     enum mt_diff_kind kind;
     bool is_scaled; /* one of the device's n_scaled */
     double part;    /* part of its change that other sites do not offset, 0 to 1 */

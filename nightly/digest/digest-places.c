@@ -18,6 +18,7 @@ static void join(void *into, void *from)
     place->allocations += other->allocations;
     place->most_bytes += other->most_bytes;
     place->phases += other->phases;
+    place->saved += other->saved;
     mt_digest_place_clear(other);
 }
 
@@ -34,8 +35,10 @@ int mt_maker_places(const struct mt_digest_maker *taker, struct mt_digest_device
     for (size_t i = 0; to->place && i < places->n; i++) {
         const struct mt_place *from = &places->place[i];
         struct mt_digest_place *place = &to->place[to->n_places++];
-        *place =
-            (struct mt_digest_place){.allocations = from->allocations, .most_bytes = from->most};
+        *place = (struct mt_digest_place){.allocations = from->allocations,
+                                          .most_bytes = from->most,
+                                          .phases = from->phases,
+                                          .saved = from->saved};
         place->operator_name = mt_maker_operator(taker, from->node_name);
         if (mt_maker_line(taker, from->stack, &place->function, &place->file, &place->line) ||
             !place->operator_name)

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks at the peak of one category, whole stack and operator. */
-enum { CATEGORY, STACK, MODULE, OPERATOR, KEYS };
+/* Blocks at the peak of one category, whole stack, operator and saver. */
+enum { CATEGORY, STACK, MODULE, OPERATOR, SAVER, KEYS };
 static const enum mt_property keys[KEYS] = {MT_BY_CATEGORY, MT_BY_BLAMED, MT_BY_MODULE,
-                                            MT_BY_OPERATOR};
+                                            MT_BY_OPERATOR, MT_BY_SAVER};
 
 static int name_site(const struct mt_digest_maker *taker, const struct mt_sum *entry,
                      struct mt_digest_site *site)
@@ -25,6 +25,11 @@ static int name_site(const struct mt_digest_maker *taker, const struct mt_sum *e
     site->operator_name = mt_maker_operator(taker, entry->key[OPERATOR]);
     site->module = strdup(mt_stack_module(taker->definitions, entry->key[MODULE]));
     site->stack = mt_maker_stack(taker, "", entry->key[STACK], 1);
+    if (!rc && entry->key[SAVER]) {
+        rc = mt_maker_line(taker, entry->key[SAVER], &site->saver.function, &site->saver.file,
+                           &site->saver.line);
+        site->saver.bytes = entry->bytes;
+    }
     return rc || !site->operator_name || !site->module || !site->stack ? -ENOMEM : 0;
 }
 
@@ -38,6 +43,12 @@ MT_ORDER(by_site, struct mt_digest_site, same_site(a, b) ?: MT_FALLING(bytes) ?:
 static void join_sites(void *into, void *from)
 {
     struct mt_digest_site *site = into, *other = from;
+    uint64_t saved = site->saver.bytes + other->saver.bytes;
+    if (!site->saver.function) {
+        site->saver = other->saver;
+        other->saver = (struct mt_digest_saver){0};
+    }
+    site->saver.bytes = saved;
     site->bytes += other->bytes;
     site->blocks += other->blocks;
     if (site->certainty < other->certainty)

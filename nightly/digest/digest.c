@@ -18,6 +18,8 @@ void mt_digest_site_clear(struct mt_digest_site *site)
     free(site->operator_name);
     free(site->module);
     free(site->stack);
+    free(site->saver.function);
+    free(site->saver.file);
 }
 
 void mt_digest_place_clear(struct mt_digest_place *place)

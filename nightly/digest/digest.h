@@ -11,6 +11,13 @@
 
 #include "analyzer/findings/analysis.h"
 
+/* The line that saves a site's blocks for backward, where that is another line. */
+struct mt_digest_saver {
+    char *function, *file; /* of the line with most bytes; NULL: none */
+    uint32_t line;
+    uint64_t bytes; /* of all such lines */
+};
+
 /* Blocks at the peak from one call site (sites.h), with names instead of ids. */
 struct mt_digest_site {
     enum mt_category category;
@@ -20,8 +27,9 @@ struct mt_digest_site {
     char *module;                /* "layers.3.mlp"; "": unknown */
     const char *guess;           /* the rule that guessed the category; NULL: not a guess */
     enum mt_certainty certainty; /* of the category, for the block where it is least */
-    char *stack;            /* the largest part's: "main (train.py:7);...;forward (net.py:9)" */
-    uint64_t bytes, blocks; /* at the peak */
+    char *stack; /* the largest part's: "main (train.py:7);...;forward (net.py:9)" */
+    struct mt_digest_saver saver;
+    uint64_t bytes, blocks;           /* at the peak */
     uint64_t allocations, most_bytes; /* of its place */
 };
 
@@ -32,6 +40,7 @@ struct mt_digest_place {
     uint32_t line;
     char *operator_name;
     uint64_t allocations, most_bytes; /* number of blocks, and their peak of live bytes */
+    uint64_t saved;                   /* blocks that another line saved for backward */
     uint64_t phases;                  /* sum of phase changes during its blocks' lifetimes */
 };
 
