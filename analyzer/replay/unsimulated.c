@@ -117,7 +117,8 @@ const char *mt_unsimulated_numbers_text(char out[MT_UNSIMULATED_TEXT],
     return out;
 }
 
-#define ADD_CUDNN "; install nvidia-cudnn with PyTorch, or pass --cudnn, to include them"
+#define ADD_CUDNN                                                                                  \
+    "; install nvidia-cudnn (9.8 or newer) with PyTorch, or pass --cudnn, to include them"
 
 const char *mt_unsimulated_workspaces_text(const struct mt_unsimulated *unknown)
 {
@@ -137,12 +138,13 @@ const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_unsimulated *
 {
     const char *gpu = mt_info(definitions, "env.CUDASIM_GPU");
     /* The bound is that of docs/evaluation/gpu-results.md, for what was compared there alone. */
-    bool is_compared = gpu && !strcmp(gpu, "h100") && unknown->cudnn / 100 == COMPARED_CUDNN;
+    bool is_compared = gpu && !strcmp(gpu, "h100") && unknown->cudnn / 100 == COMPARED_CUDNN &&
+                       !unknown->is_cudnn_named;
     *out = '\0';
     if (unknown->cudnn)
         snprintf(out, MT_CUDNN_TEXT, "convolution workspaces from cuDNN %u.%u (%s): %s",
                  (unsigned)(unknown->cudnn / 10000), (unsigned)(unknown->cudnn / 100 % 100),
-                 unknown->is_cudnn_named ? "--cudnn" : "installed",
+                 unknown->is_cudnn_named ? "--cudnn; PyTorch's may differ" : "installed",
                  is_compared ? "peaks within 0.5 % of an H100's in 13 programs"
                              : "not compared with a real card");
     return out;

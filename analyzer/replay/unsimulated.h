@@ -20,7 +20,7 @@ struct mt_unsimulated {
      * programs that let cuDNN try all algorithms. */
     uint64_t workspaces, fastest_workspaces;
     uint64_t cudnn;      /* the version of the cuDNN that answered for workspaces; 0: none */
-    bool is_cudnn_named; /* named by the user, so possibly not that of the program's PyTorch */
+    bool is_cudnn_named; /* by the user, and possibly of another version than PyTorch's */
 };
 
 /* Add an event of kind MT_UNKNOWN_VALUE. Return 0 or -ENOMEM. Clear with mt_unsimulated_clear. */

@@ -31,22 +31,29 @@ static bool has_library(const char *folder, const char *name)
            !access(path, F_OK);
 }
 
-/* Where packages put it, from the folder of libtorch_cuda.so: wheels, PyTorch's own, conda's. */
-static int find_next_to(struct dl_phdr_info *image, size_t size, void *folder)
+/* Write the folder of libtorch_cuda.so, with a slash. */
+static int find_torch(struct dl_phdr_info *image, size_t size, void *folder)
 {
     static const char torch[] = "/libtorch_cuda.so";
-    static const char *const places[] = {"../../nvidia/cudnn/lib", ".", "../../../.."};
     size_t length = strlen(image->dlpi_name);
     (void)size;
     if (length < sizeof torch || strcmp(image->dlpi_name + length - sizeof torch + 1, torch))
         return 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (snprintf(folder, PATH_MAX, "%.*s/%s", (int)(length - sizeof torch + 1),
-                     image->dlpi_name, places[i]) < PATH_MAX &&
-            has_library(folder, graph))
-            return 1;
-    *(char *)folder = '\0';
+    snprintf(folder, PATH_MAX, "%.*s", (int)(length - sizeof torch + 2), image->dlpi_name);
     return 1;
+}
+
+/* Write where packages put it: wheels, PyTorch's own, conda's. */
+static void find_next_to_torch(char folder[PATH_MAX])
+{
+    static const char *const places[] = {"../../nvidia/cudnn/lib", ".", "../../../.."};
+    char torch[PATH_MAX] = "";
+    dl_iterate_phdr(find_torch, torch);
+    for (size_t i = 0; *torch && i < sizeof places / sizeof *places; i++)
+        if (snprintf(folder, PATH_MAX, "%s%s", torch, places[i]) < PATH_MAX &&
+            has_library(folder, graph))
+            return;
+    *folder = '\0';
 }
 
 /* Write its folder; "": there is none. Return whether CUDASIM_CUDNN names it. */
@@ -55,35 +62,63 @@ static bool find(char folder[PATH_MAX])
     const char *wanted = getenv("CUDASIM_CUDNN");
     *folder = '\0';
     if (!wanted || !*wanted)
-        dl_iterate_phdr(find_next_to, folder);
+        find_next_to_torch(folder);
     else if (strcmp(wanted, "off"))
         snprintf(folder, PATH_MAX, "%s", wanted);
     return wanted && *wanted;
 }
 
-/* Return the version in the name of a wheel's metadata; 0: the folder is not of a wheel. */
-static size_t version_of_wheel(const char *folder)
+static size_t version_in(const char *text, const char *format)
+{
+    unsigned cuda, major, minor, patch;
+    return sscanf(text, format, &cuda, &major, &minor, &patch) == 4
+               ? major * 10000 + minor * 100 + patch
+               : 0;
+}
+
+/* Return the version that a wheel's metadata requires; 0: none. */
+static size_t version_required(const char *metadata)
+{
+    FILE *file = fopen(metadata, "re");
+    char line[512];
+    size_t version = 0;
+    while (file && !version && fgets(line, sizeof line, file))
+        version = version_in(line, "Requires-Dist: nvidia-cudnn-cu%u%*[ (=]%u.%u.%u");
+    if (file)
+        fclose(file);
+    return version;
+}
+
+/* Return the version that the program's PyTorch is for: of the wheel next to it, or that which its
+ * own wheel requires; 0: neither is a wheel. */
+static size_t version_of_torch(void)
 {
     static const char package[] = "nvidia_cudnn_cu";
-    char pattern[PATH_MAX + 64];
-    unsigned cuda, major, minor, patch;
+    char folder[PATH_MAX] = "", pattern[PATH_MAX + 64];
     size_t version = 0;
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/../../../%s*.dist-info", folder, package);
-    if (glob(pattern, 0, NULL, &found))
+    dl_iterate_phdr(find_torch, folder);
+    if (!*folder)
         return 0;
-    const char *name = strrchr(found.gl_pathv[0], '/') + 1 + strlen(package);
-    if (sscanf(name, "%u-%u.%u.%u", &cuda, &major, &minor, &patch) == 4)
-        version = major * 10000 + minor * 100 + patch;
-    globfree(&found);
+    snprintf(pattern, sizeof pattern, "%s../../%s*.dist-info", folder, package);
+    if (!glob(pattern, 0, NULL, &found)) {
+        version = version_in(strrchr(found.gl_pathv[0], '/') + 1 + strlen(package), "%u-%u.%u.%u");
+        globfree(&found);
+    }
+    snprintf(pattern, sizeof pattern, "%s../../torch-*.dist-info/METADATA", folder);
+    if (!version && !glob(pattern, 0, NULL, &found)) {
+        version = version_required(found.gl_pathv[0]);
+        globfree(&found);
+    }
     return version;
 }
 
 size_t cudnn_installed_version(void)
 {
-    char folder[PATH_MAX] = "";
-    dl_iterate_phdr(find_next_to, folder);
-    size_t version = *folder ? version_of_wheel(folder) : 0;
+    static _Atomic size_t of_torch; /* 0: not known yet */
+    size_t version = of_torch;
+    if (!version)
+        of_torch = version = version_of_torch();
     return version || !is_ready || installed.is_named ? version : installed.version;
 }
 

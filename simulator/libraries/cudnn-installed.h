@@ -49,8 +49,8 @@ struct cudnn_installed {
  */
 const struct cudnn_installed *cudnn_installed(void);
 
-/* Return the version of the one that the program's PyTorch has, without loading it; 0 if unknown.
- */
+/* Return the version of the one that the program's PyTorch has, or requires if it is not installed;
+ * 0 if unknown. Loads nothing. */
 size_t cudnn_installed_version(void);
 
 #endif

@@ -120,6 +120,12 @@ static bool tries_all(void)
     return context && is_on && is_on(context());
 }
 
+/* Return whether an installed cuDNN is of the version that the program's PyTorch uses. */
+static bool is_that_of_torch(const struct cudnn_installed *installed)
+{
+    return !installed->is_named || installed->version == cudnn_installed_version();
+}
+
 /* Note whose answer a convolution's workspace is. */
 static void note_workspace(void)
 {
@@ -130,8 +136,8 @@ static void note_workspace(void)
         cudnn_note_workspace(tries_all());
     } else if (!atomic_exchange(&is_noted, true)) {
         snprintf(version, sizeof version, "%zu", installed->version);
-        sim_unknown_value(installed->is_named ? SIM_NAMED_WORKSPACE : SIM_INSTALLED_WORKSPACE,
-                          version);
+        sim_unknown_value(
+            is_that_of_torch(installed) ? SIM_INSTALLED_WORKSPACE : SIM_NAMED_WORKSPACE, version);
     }
 }
 

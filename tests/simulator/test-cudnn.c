@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuDNN's recurrent networks: sizes by hand, and every weight in a place of its own. */
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim-test.h"
@@ -11,6 +13,7 @@
 /* cuDNN's header is not part of the toolkit that the build asks for. */
 enum { FLOAT = 0, HALF = 2, TANH = 1, LSTM = 2, GRU = 3, NO_BIAS = 0, BOTH_BIASES = 2 };
 enum { BAD_PARAM = 2000 };
+size_t cudnnGetVersion(void);
 int cudnnBackendCreateDescriptor(int type, void **out);
 int cudnnBackendDestroyDescriptor(void *descriptor);
 int cudnnBackendFinalize(void *descriptor);
@@ -250,6 +253,57 @@ START_TEST(installed_cudnn_answers)
 }
 END_TEST
 
+/* Load what is named like PyTorch's library, next to the metadata of its wheel. */
+static void load_torch(const char *required)
+{
+    char folder[] = "/tmp/memtap-torch-XXXXXX", path[128];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    static const char *const parts[] = {"torch", "torch/lib", "torch-9.0.dist-info"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, parts[i]);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+    }
+    snprintf(path, sizeof path, "%s/torch-9.0.dist-info/METADATA", folder);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "Name: torch\nRequires-Dist: filelock\nRequires-Dist: %s\n", required);
+    fclose(file);
+    snprintf(path, sizeof path, "%s/torch/lib/libtorch_cuda.so", folder);
+    ck_assert_int_eq(symlink(getenv("SIM_TEST_CUDNN_GOOD"), path), 0);
+    ck_assert_ptr_nonnull(dlopen(path, RTLD_NOW | RTLD_LOCAL));
+    setenv("SIM_TEST_TORCH", folder, 1);
+}
+
+static void remove_torch(void)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -r %s", getenv("SIM_TEST_TORCH"));
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* What PyTorch's wheel requires is the version that it uses, installed next to it or not. */
+static const struct {
+    const char *required;
+    size_t version;
+    int noted;
+} wheels[] = {
+    {"nvidia-cudnn-cu13==9.19.0.56; platform_system == \"Linux\"", 91900, INSTALLED_WORKSPACE},
+    {"nvidia-cudnn-cu12 (==9.1.0.70) ; platform_system == \"Linux\"", 90100, NAMED_WORKSPACE},
+    {"nvidia-cudnn-cu12", 92600, NAMED_WORKSPACE},
+};
+
+START_TEST(named_cudnn_may_be_of_another_version)
+{
+    install("SIM_TEST_CUDNN_GOOD", "engines_tensor_ir");
+    load_torch(wheels[_i].required);
+    ck_assert_uint_eq(cudnnGetVersion(), wheels[_i].version);
+    ck_assert_int_eq(workspace_of_plan(CONVOLUTION), 1000 + CONVOLUTION);
+    ck_assert_int_eq(noted, wheels[_i].noted);
+    remove_torch();
+    uninstall();
+}
+END_TEST
+
 /* What cannot answer is left alone, and convolutions have no workspaces. */
 static const struct {
     const char *kind, *without;
@@ -276,6 +330,8 @@ int main(void)
 
     tcase_add_test(tests, attention_takes_a_workspace);
     tcase_add_test(tests, installed_cudnn_answers);
+    tcase_add_loop_test(tests, named_cudnn_may_be_of_another_version, 0,
+                        sizeof wheels / sizeof *wheels);
     tcase_add_loop_test(tests, unfit_cudnn_is_left_alone, 0, sizeof unfit / sizeof *unfit);
 
     tcase_add_test(tests, weights_fill_their_space);

@@ -24,7 +24,8 @@ enum sim_unknown {
     SIM_ASKS_FASTEST_WORKSPACE, /* the same, while PyTorch tries all algorithms */
     SIM_INSTALLED_WORKSPACE,    /* of a convolution: the cuDNN of the program's PyTorch answers;
                                    `name` is its version, "91900"; noted once a process */
-    SIM_NAMED_WORKSPACE,        /* the same by one that CUDASIM_CUDNN names */
+    SIM_NAMED_WORKSPACE,        /* the same by one that CUDASIM_CUDNN names, of a version that is
+                                   another than PyTorch's, or may be */
 };
 
 /*
