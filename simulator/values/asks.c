@@ -109,7 +109,8 @@ static bool is_answer(const struct sim_replaced *op, enum sim_unknown what, cons
     if (known == SIM_EVEN && what == SIM_ASKS_SIZE) /* as many as there are of each */
         return op->rules & SIM_COUNTS && !(op->rules & SIM_IN_ORDER) &&
                (!(op->rules & SIM_FINDS) || sim_dtype(tensor) != SIM_TYPE_BOOL);
-    return known == SIM_KNOWN || (sim_is_settled(known) && what == SIM_ASKS_CONDITION);
+    return known == SIM_KNOWN ||
+           (sim_is_settled(known) && known != SIM_FOUND && what == SIM_ASKS_CONDITION);
 }
 
 void sim_report_asked(const struct sim_replaced *op, const struct sim_value *arguments,

@@ -333,6 +333,7 @@ void sim_rule_before(const struct sim_replaced *op, const struct sim_value *argu
         rule->holds = sim_is_on_device(&arguments[0]) && !rule->settled &&
                       (within || sim_numel(arguments[0].object) >
                                      SIM_MANY_CHOICES); /* fewer: a loop's flags */
+        rule->is_made_up = rule->holds && sim_find_known(arguments[0].object) == SIM_FOUND;
     }
     if (op->rules & SIM_COPIES && sim_is_on_device(&arguments[0]) &&
         arguments[1].tag == SIM_TAG_TENSOR && arguments[1].object != sim_layout.undefined)
@@ -364,6 +365,12 @@ static void choose(void *tensor, const struct sim_rule_state *rule)
     sim_know(sim_storage(tensor), rule->choices < SIM_MANY_CHOICES ? SIM_EVEN : SIM_CHOSEN);
 }
 
+/* Return the i-th of so many elements that lie evenly among all. */
+static int64_t found_place(int64_t i, int64_t found, int64_t among)
+{
+    return i * among / found;
+}
+
 /* Find elements that lie evenly among all. */
 static void find_some(void *tensor, const struct sim_rule_state *rule)
 {
@@ -375,12 +382,30 @@ static void find_some(void *tensor, const struct sim_rule_state *rule)
         return;
     sim_mark_written(at, sim_span(tensor));
     for (int64_t i = 0; i < found; i++) {
-        int64_t place = i * rule->among / found;
+        int64_t place = found_place(i, found, rule->among);
 
         for (size_t d = dimensions; d-- > 0; place /= rule->sizes[d])
             at[i * sim_strides(tensor)[0] + (int64_t)d * sim_strides(tensor)[1]] =
                 place % rule->sizes[d];
     }
+}
+
+/* Make a mask of unknown values true where a selection by it finds its elements, so that whoever
+ * counts, copies or combines it finds the same ones. */
+static void make_up(void *tensor)
+{
+    int64_t n = sim_numel(tensor), found = n > 1 && sim_dimensions(tensor) ? sim_found(n) : 0;
+    char *elements = sim_elements(tensor);
+
+    if (!found || sim_dtype(tensor) != SIM_TYPE_BOOL || sim_span(tensor) != (size_t)n ||
+        sim_is_wide(SIM_LARGE, tensor) || sim_is_settled(sim_find_known(tensor)))
+        return;
+    if (sim_is_written(elements, (size_t)n))
+        memset(elements, false, (size_t)n);
+    sim_mark_written(elements, (size_t)n);
+    for (int64_t i = 0; i < found; i++)
+        elements[found_place(i, found, n)] = true;
+    sim_know(sim_storage(tensor), SIM_FOUND);
 }
 
 /* Answer a comparison whose results are too many to be computed. */
@@ -438,9 +463,11 @@ void sim_rule_after(const struct sim_replaced *op, struct sim_value *results,
     if (rule->ends && known &&
         is_all(&results[0], !strcmp(sim_operator_name(op->entry), "aten::ne")))
         sim_know(sim_storage(results[0].object), SIM_KNOWN);
-    if (rule->holds && !known && sim_is_on_device(&results[0]))
+    if (rule->holds && (!known || rule->is_made_up) && sim_is_on_device(&results[0]))
         let_hold(results[0].object);
     if (!known && op->results && sim_is_on_device(&results[0]) &&
         (sim_is_settled(rule->content) || rule->zero))
         know_content(results[0].object, rule);
+    if (!known && op->results && !(op->rules & SIM_RANDOM) && sim_is_on_device(&results[0]))
+        make_up(results[0].object);
 }

@@ -49,6 +49,7 @@ struct sim_rule_state {
     bool answer;            /* all of them this */
     bool guards;            /* also where they were computed, of zeros */
     bool holds;             /* SIM_HOLDS: so many are what is checked, or an operator checks them */
+    bool is_made_up;        /* SIM_HOLDS: they are a mask of which some were made true */
     bool zero;              /* SIM_CLEARS */
     bool ends;              /* it seeks the end of a text among choices */
     enum sim_known content; /* of a large copy: what it brings, if that is known */

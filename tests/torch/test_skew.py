@@ -14,8 +14,14 @@ torch.manual_seed(1)
 scores = torch.empty({TOKENS}, {EXPERTS}, device="cuda")  # too large to be computed
 chosen = scores.topk({PICKS}).indices.cpu()
 boxes = (torch.rand(500, 200, device="cuda") > 0.5).nonzero()
+agree = []
+for n in 1000, 1_000_000:  # computed of zeros, and not computed
+    rows = torch.rand(1_000_000, device="cuda").square()[:n]
+    for keep in rows > 0.5, (rows > 0.5) & (rows < 2), torch.isin(rows, rows[:3]):
+        agree.append([len(rows[keep]), len(keep.nonzero()), int(keep.sum()), int(keep.cpu().sum()), int((~keep).logical_not().sum()),
+                      len(rows.masked_select(keep)), n - len(rows[~keep]), n - int((~keep).sum())])
 print(json.dumps([torch.bincount(chosen.flatten(), minlength={EXPERTS}).tolist(), bool((chosen[:, 0] != chosen[:, 1]).all()),
-                  boxes.tolist(), torch.rand(3, device="cuda").tolist()]))
+                  boxes.tolist(), torch.rand(3, device="cuda").tolist(), agree]))
 """
 
 
@@ -37,16 +43,17 @@ def main():
     with harness.folder() as work:
         file = Path(work) / "loads"
         file.write_text(" ".join(str(i % 8) for i in range(EXPERTS)))
-        (loads, distinct, boxes, numbers), _ = run("--skew", "zipf:1", "--boxes", "5", "--seed", "7")
+        (loads, distinct, boxes, numbers, agree), _ = run("--skew", "zipf:1", "--boxes", "5", "--seed", "7")
         check_loads("zipf", loads, [1 / (i + 1) for i in range(EXPERTS)])
         check(distinct, "a token goes to no expert twice")
         equal("boxes", boxes, [[0, 0], [100, 0], [200, 0], [300, 0], [400, 0]])
-        (loads, distinct, boxes, others), _ = run("--skew", file)
+        equal("counts of one mask", agree, [[5] * 8] * 6)
+        (loads, distinct, boxes, others, _), _ = run("--skew", file)
         check_loads("a file", loads, [i % 8 for i in range(EXPERTS)])
         equal("boxes without --boxes", boxes, [])
         check(numbers != others, "a seed makes other numbers")
         file.write_text("1 2 3")
-        (loads, _, _, _), told = run("--skew", file, "--seed", "7")
+        (loads, _, _, _, _), told = run("--skew", file, "--seed", "7")
         check_loads("loads of other experts", loads, [1] * EXPERTS)
         check("--skew has the loads of 3 experts, but the program has 64; choosing evenly" in told, told)
     harness.finish()

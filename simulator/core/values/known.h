@@ -15,6 +15,8 @@ enum sim_known {
     SIM_EVEN,    /* choices among few things by unknown values: the counts are plausible, the
                   * individual choices are not */
     SIM_CHOSEN,  /* depends on a choice among many unknown values: valid, but arbitrary */
+    SIM_FOUND,   /* a mask of unknown values, or what was computed from one: true as often as
+                  * CUDASIM_BOXES says */
     SIM_UNKNOWN, /* a kernel that did not run would have written it */
 };
 
@@ -22,7 +24,7 @@ SIM_API enum sim_known sim_known(const void *storage);
 /* Return whether its values can be used in computations. */
 static inline bool sim_is_settled(enum sim_known known)
 {
-    return known >= SIM_KNOWN && known <= SIM_CHOSEN;
+    return known >= SIM_KNOWN && known <= SIM_FOUND;
 }
 
 SIM_API void sim_know(const void *storage, enum sim_known known);
