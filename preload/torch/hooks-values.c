@@ -30,8 +30,7 @@ static bool is_output(struct mt_thread *self)
 {
     struct mt_python_place place;
     return mt_python_is_near(self, NULL, "torch/_tensor_str.py", &place) ||
-           mt_python_is_near(self, "_save", "torch/serialization.py", &place) ||
-           mt_python_is_near(self, "_legacy_save", "torch/serialization.py", &place);
+           mt_python_is_near(self, NULL, "torch/serialization.py", &place);
 }
 
 void mt_hook_unknown_value(int what, const char *name)

@@ -230,7 +230,10 @@ static bool add_known(const struct sim_value *begin, const struct sim_value *end
     return true;
 }
 
-size_t sim_most_of_route(const struct sim_replaced *op, const struct sim_value *arguments)
+/* Return how many bytes a route's results may have: any, where it reads choices; where all is
+ * known, a few times what is stored, since a broadcast of little makes much. 0: it reads too much.
+ */
+static size_t most_of_route(const struct sim_replaced *op, const struct sim_value *arguments)
 {
     size_t stored = 0, read = 0, most;
 
@@ -241,13 +244,17 @@ size_t sim_most_of_route(const struct sim_replaced *op, const struct sim_value *
     return read <= most ? most : 0;
 }
 
-bool sim_is_route(const struct sim_replaced *op, const struct sim_value *arguments)
+size_t sim_route_limit(const struct sim_replaced *op, const struct sim_value *arguments)
 {
-    size_t together = 0;
+    size_t together = 0, most;
 
-    if (!(op->rules & SIM_ROUTES) || !sim_most_of_route(op, arguments) ||
-        (op->rules & SIM_COPIES && !changes(&arguments[0], &arguments[1])) ||
-        !sim_are_small(op->rules | SIM_LARGE, arguments, arguments + op->arguments, &together))
-        return false;
-    return are_sure(op, arguments, arguments + op->arguments, op->writes, false);
+    if (!(op->rules & SIM_ROUTES))
+        return 0;
+    most = most_of_route(op, arguments);
+    return most && (!(op->rules & SIM_COPIES) || changes(&arguments[0], &arguments[1])) &&
+                   sim_are_small(op->rules | SIM_LARGE, arguments, arguments + op->arguments,
+                                 &together) &&
+                   are_sure(op, arguments, arguments + op->arguments, op->writes, false)
+               ? most
+               : 0;
 }

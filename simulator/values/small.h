@@ -36,11 +36,9 @@ bool sim_are_small(unsigned rules, const struct sim_value *begin, const struct s
 bool sim_is_of_integers(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Return whether the results are integers, and not too many. */
 bool sim_are_integers(const struct sim_value *begin, const struct sim_value *end);
-/* Return whether an operator makes counts of what is known, in tensors that are not too large. */
-bool sim_is_route(const struct sim_replaced *op, const struct sim_value *arguments);
-/* Return how many bytes its results may have then: any, where it reads choices; where all is known,
- * a few times what is stored, since a broadcast of little makes much. */
-size_t sim_most_of_route(const struct sim_replaced *op, const struct sim_value *arguments);
+/* Return how many bytes the results of an operator may have that makes counts of what is known, in
+ * tensors that are not too large; 0: it is not one. */
+size_t sim_route_limit(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Return what is known of a tensor's content. */
 enum sim_known sim_find_known(const void *tensor);
 bool sim_covers_storage(const void *tensor);

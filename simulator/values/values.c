@@ -216,10 +216,10 @@ static void prepare(struct run *run, const struct sim_value *arguments)
         atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed))
         return;
     if (!sim_are_small(op->rules, arguments, arguments + op->arguments, &together)) {
-        if (sim_is_route(op, arguments)) {
+        run->most = sim_route_limit(op, arguments);
+        if (run->most)
             run->rules |= SIM_LARGE;
-            run->most = sim_most_of_route(op, arguments);
-        } else if (sim_is_of_integers(op, arguments))
+        else if (sim_is_of_integers(op, arguments))
             run->rules |= SIM_INTEGERS;
         else
             return;
