@@ -43,9 +43,10 @@ enum mt_setting_kind {
     S(keep_runs, "keep-runs", 0, "MEMTAP_KEEP_RUNS", "all", BOUND, NULL, "BOUND",                \
       "remove traces of ended runs with this output name that\n"                                \
       "are older than 14d, or exceed 20G in all (14d,20G: both)")                                  \
-    S(holders, "holders", 0, "MEMTAP_HOLDERS", "none", LIST, "oom", "WHEN",          \
+    S(holders, "holders", 0, "MEMTAP_HOLDERS", "none", LIST, "oom growth", "WHEN",          \
       "find what keeps each block alive: oom, when memory runs\n"                                   \
-      "out; or none (default)")                                                 \
+      "out; growth, once when it has grown for 64 iterations;\n"                                 \
+      "both (oom,growth), or none (default)")                                                 \
     S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
       "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \

@@ -262,7 +262,8 @@ enum mt_holders_result {
     MT_HOLDERS_CRASHED, /* the child process crashed */
     MT_HOLDERS_MEMORY,  /* no memory for it, or more objects or holders than it has room for */
     MT_HOLDERS_PYTHON_UNKNOWN, /* not a Python whose objects memtap can read */
-    MT_HOLDERS_TORCH_UNKNOWN   /* not a PyTorch whose tensors memtap can read */
+    MT_HOLDERS_TORCH_UNKNOWN,  /* not a PyTorch whose tensors memtap can read */
+    MT_HOLDERS_PYTHON_ENDED    /* Python is shutting down: its variables are gone, or going */
 };
 
 /* How many fields each kind has, in the header so that the compiler knows it for a constant kind.

@@ -54,6 +54,7 @@ static const struct {
       [MT_HOLDERS_MEMORY] = {"memory", "there was no memory for more of them"},
       [MT_HOLDERS_PYTHON_UNKNOWN] = {"python_unknown", "memtap cannot read this Python's objects"},
       [MT_HOLDERS_TORCH_UNKNOWN] = {"torch_unknown", "memtap cannot read this PyTorch's tensors"},
+      [MT_HOLDERS_PYTHON_ENDED] = {"python_ended", "Python was shutting down"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

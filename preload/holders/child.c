@@ -147,6 +147,8 @@ static uint32_t read_picture(void)
     volatile int rc = -EFAULT;
     if (!mt_holder_python.layout || !mt_holder_python.holding)
         return MT_HOLDERS_PYTHON_UNKNOWN;
+    if (mt_holder_python.is_finalizing())
+        return MT_HOLDERS_PYTHON_ENDED;
     if (mt_mappings_read())
         return MT_HOLDERS_REFUSED;
     if (MT_MAY_CRASH()) {

@@ -63,6 +63,10 @@ void mt_holders_find(void)
     python->first_thread =
         (void *(*)(void *))mt_real_dlsym(RTLD_DEFAULT, "PyInterpreterState_ThreadHead");
     python->next_thread = (void *(*)(void *))mt_real_dlsym(RTLD_DEFAULT, "PyThreadState_Next");
+    /* Versions up to 3.12 have only the private name. */
+    python->is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    if (!python->is_finalizing)
+        python->is_finalizing = (int (*)(void))mt_real_dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
     python->runtime = find("_PyRuntime");
     python->module = find("PyModule_Type");
     python->frame = find("PyFrame_Type");
@@ -84,7 +88,8 @@ static bool note_python(void)
 {
     struct mt_holder_python *python = &mt_holder_python;
     bool is_found = python->first_interpreter && python->next_interpreter && python->first_thread &&
-                    python->next_thread && python->module && python->function;
+                    python->next_thread && python->is_finalizing && python->module &&
+                    python->function;
     python->layout = is_found ? mt_python_layout(&python->thread) : NULL;
     python->holding = python->layout ? mt_holder_layout_of(python->layout->minor) : NULL;
     return python->holding != NULL;
@@ -191,6 +196,11 @@ static struct search *oldest(void)
         if (search->state >= RUNS && (!oldest || search->begin_ns < oldest->begin_ns))
             oldest = search;
     return oldest;
+}
+
+bool mt_holders_are_sought(void)
+{
+    return oldest() != NULL;
 }
 
 bool mt_holders_await(void)

@@ -23,6 +23,9 @@ void mt_holders_start(void);
  * kernel. Any thread, under any lock of the host. */
 void mt_holders_search(enum mt_holders_moment moment);
 
+/* Return whether some search has not been given back. Writer only. */
+bool mt_holders_are_sought(void);
+
 /* The answer of a search. */
 struct mt_holders_found {
     struct mt_holders_answer *answer; /* NULL: none */

@@ -18,6 +18,7 @@ struct mt_holder_python {
     /* Of CPython's interface; they only read. */
     void *(*first_interpreter)(void), *(*next_interpreter)(void *);
     void *(*first_thread)(void *), *(*next_thread)(void *);
+    int (*is_finalizing)(void);
     uint64_t runtime; /* _PyRuntime */
     uint64_t module, frame, function, method, generator, coroutine, async_generator, traceback;
 };

@@ -107,6 +107,7 @@ struct mt_c10_device {
     H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
     H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
     H(sample, "memtap_sample", NULL, void, (void))                                                 \
+    H(holders, "memtap_holders", NULL, void, (void))                                               \
     H(trace, "memtap_trace", NULL, size_t, (char *path, size_t size))                              \
     H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
 /* The driver's entry to a tool (CUDA_INJECTION64_PATH), and the calls that CUPTI's clients begin

@@ -83,6 +83,15 @@ static inline void memtap_sample(void)
     memtap_call_(&kept, "memtap_sample", NULL);
 }
 
+/* Find what keeps each block of PyTorch's GPU memory alive now, for memtap holders: a child process
+ * searches a copy of the program's memory, whose page tables the call waits for. If searches take
+ * more than a twentieth of the time, the call does nothing. */
+static inline void memtap_holders(void)
+{
+    static void *kept;
+    memtap_call_(&kept, "memtap_holders", NULL);
+}
+
 /* Name the device memory that contains this address in reports, until it is freed. */
 static inline void memtap_name(const void *address, const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "light-window.h"
+#include "light-phases.h"
 #include "preload/record/intern.h"
 #include "trace-format/meaning/marks.h"
 

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #define REQUESTED_BEFORE UINT32_MAX /* a thread's request, of an earlier window */
-#define GROWTH_ITERATIONS 16u       /* whose lowest totals are compared */
-#define GROWTH_RISES 3u             /* in a row: growth that does not stop */
 
 static uint32_t *bucket_of(struct mt_light *light, uint64_t address)
 {
@@ -66,26 +64,6 @@ static uint64_t allocated_at(struct mt_light *light, uint32_t place)
     return mt_light_at(light, place)->event.ALLOC.allocated;
 }
 
-/* Return whether memory has grown with each of many iterations. */
-static bool is_growing(struct mt_light *light, struct mt_light_device *device)
-{
-    uint32_t iteration = mt_light_iterations(&light->phases);
-    if (iteration != device->growth.iteration && ++device->growth.iterations > GROWTH_ITERATIONS) {
-        bool is_more = device->growth.before && device->growth.floor > device->growth.before;
-        device->growth.rises = is_more ? device->growth.rises + 1 : 0;
-        device->growth.before = device->growth.floor;
-        device->growth.floor = device->allocated;
-        device->growth.iterations = 1;
-    }
-    device->growth.iteration = iteration;
-    if (device->allocated < device->growth.floor)
-        device->growth.floor = device->allocated;
-    bool is_growing = device->growth.rises == GROWTH_RISES;
-    if (is_growing)
-        device->growth.rises = 0;
-    return is_growing;
-}
-
 /* Record a device's first event, changes of what is reserved, and the start of a phase. */
 static void note_totals(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
 {
@@ -107,7 +85,7 @@ static void note_totals(struct mt_light *light, struct mt_light_slot *slot, uint
         device->most = place;
     if (!device->highest || allocated > allocated_at(light, device->highest))
         device->highest = place;
-    if (is_growing(light, device))
+    if (mt_light_growth_note(&device->growth, mt_light_iterations(&light->phases), allocated))
         mt_light_alarm(light, slot->event.time_ns);
 }
 

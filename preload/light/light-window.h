@@ -4,48 +4,9 @@
 #ifndef MT_LIGHT_WINDOW_H
 #define MT_LIGHT_WINDOW_H
 
+#include "growth.h"
+#include "light-phases.h"
 #include "light.h"
-#include "trace-format/meaning/follow-phases.h"
-
-/*
- * The program's phases, as the analyzer sees them (trace-format/meaning/follow-phases.h): an event
- * that changes them is recorded whatever becomes of its block, so that a reader sees the events
- * next to it in the right phase. For the writer only; allocates with malloc.
- */
-
-struct mt_light_thread {
-    struct mt_thread_phase at;
-    uint32_t request; /* place + 1 of the request of the thread's next alloc; 0: none */
-};
-
-struct mt_light_stack {
-    uint32_t marks, phase; /* of its Python frames, and of the innermost that begins a phase */
-    uint32_t caller;       /* the stack that called the outermost module; 0: none */
-};
-
-struct mt_light_phases {
-    struct mt_phases program;
-    uint32_t *frame; /* marks by id */
-    struct mt_light_stack *stack;
-    size_t frames, stacks; /* room */
-    struct mt_light_thread *thread;
-    size_t n_threads;
-};
-
-void mt_light_phases_clear(struct mt_light_phases *phases);
-
-/* Define a frame, a stack or a thread; others are ignored. Return 0 or -ENOMEM. */
-int mt_light_phases_define(struct mt_light_phases *phases, const struct mt_definition *definition);
-
-/* Return the state of the event's thread, or NULL if there is no memory. */
-struct mt_light_thread *mt_light_phases_thread(struct mt_light_phases *phases, uint32_t thread);
-
-/* Follow an event of this thread. */
-void mt_light_phases_follow(struct mt_light_phases *phases, struct mt_thread_phase *thread,
-                            const struct mt_event *event);
-
-/* Return how many iterations the program has begun. */
-uint32_t mt_light_iterations(const struct mt_light_phases *phases);
 
 #define MT_LIGHT_WINDOW 65536u /* events */
 #define MT_LIGHT_DEVICES 64u
@@ -71,10 +32,7 @@ struct mt_light_device {
     uint32_t run;         /* the phase of the following */
     uint32_t least, most; /* places */
     uint32_t highest;     /* of the window */
-    struct {              /* the lowest total of so many iterations, and of as many before them */
-        uint64_t floor, before;
-        uint32_t iteration, iterations, rises; /* rises: how often in a row it was higher */
-    } growth;
+    struct mt_light_growth growth;
     struct mt_light_count { /* blocks left out, by stack */
         uint64_t blocks, bytes;
     } *count;

@@ -421,13 +421,15 @@ __attribute__((no_sanitize("thread"))) void mt_tail_set_alive(void)
 }
 
 /* Accept a request. Other processes write these words. The guard may replace the page, as above. */
-__attribute__((no_sanitize("thread"))) bool mt_tail_accept_request(uint32_t *iterations)
+__attribute__((no_sanitize("thread"))) bool mt_tail_accept_request(uint32_t *iterations,
+                                                                   bool *wants_holders)
 {
     uint32_t requested = mt_tail_exists() ? atomic_load(&tail.header->requested) : tail.requested;
     if (requested == tail.requested)
         return false;
     uint32_t n = atomic_load(&tail.header->requested_iterations);
     tail.requested = requested;
+    *wants_holders = atomic_load(&tail.header->requested_holders) == requested;
     *iterations = n < MT_MOST_REQUESTED ? n : MT_MOST_REQUESTED;
     return true;
 }

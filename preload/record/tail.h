@@ -75,7 +75,7 @@ void mt_tail_set_alive(void);
 /* Return whether another process has a new request to record in full (tail-request.h), and for how
  * many more iterations. Then mt_tail_answer reports the progress: what was recorded before is in
  * the trace; the iterations are over, too. Writer only. */
-bool mt_tail_accept_request(uint32_t *iterations);
+bool mt_tail_accept_request(uint32_t *iterations, bool *wants_holders);
 void mt_tail_answer(bool is_finished);
 
 /* Remove the file, because the trace is complete. Writer only. */

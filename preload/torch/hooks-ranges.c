@@ -5,6 +5,7 @@
  * calls its InitializeInjectionNvtx2 to fill in tables of functions. Numbers and structures are
  * those of NVTX 3 (nvtx3/nvtxDetail/nvtxTypes.h, nvToolsExt.h).
  */
+#include "preload/holders/holders.h"
 #include "preload/hooks/hooks.h"
 #include "preload/write/device-watch.h"
 #include "preload/write/output.h"
@@ -61,6 +62,11 @@ void mt_hook_name(const void *address, const char *name)
 void mt_hook_sample(void)
 {
     mt_watch_request();
+}
+
+void mt_hook_holders(void)
+{
+    mt_holders_search(MT_HOLDERS_REQUESTED);
 }
 
 size_t mt_hook_trace(char *path, size_t size)

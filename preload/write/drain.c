@@ -40,6 +40,7 @@ static void write_events(struct mt_event *events, size_t n, uint64_t kinds)
         return; /* it has just been closed */
     mt_watch_note(events, n, kinds);
     mt_limits_note(events, n, kinds, mt_writer.seen);
+    mt_growth_watch_note(events, n);
     count(events, n, kinds);
     while (i < n && mt_writer.light)
         mt_writer_add_to_window(&events[i++]);

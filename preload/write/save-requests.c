@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answer memtap save, which sends its request through the tail: no signal, file or thread of the
  * host is involved. */
+#include "preload/holders/holders.h"
 #include "preload/record/guard.h"
 #include "writer-parts.h"
 
 bool mt_writer_accept_request(void)
 {
     uint32_t iterations;
-    if (!mt_writer_is_open() || mt_guard_has_lost() || !mt_tail_accept_request(&iterations))
+    bool wants_holders;
+    if (!mt_writer_is_open() || mt_guard_has_lost() ||
+        !mt_tail_accept_request(&iterations, &wants_holders))
         return false;
     mt_writer.has_request = true;
     if (mt_writer.light)
         mt_light_write_all(mt_writer.light, mt_now() - mt_writer.start_ns, iterations);
+    if (wants_holders)
+        mt_holders_search(MT_HOLDERS_REQUESTED);
     return true;
 }
 
 void mt_writer_answer_request(bool is_new)
 {
     bool is_over = !mt_writer.light || !mt_light_writes_iterations(mt_writer.light);
-    if (!mt_writer.has_request || !(is_new || is_over) || !mt_writer_is_open())
+    if (!mt_writer.has_request || !(is_new || is_over) || !mt_writer_is_open() ||
+        mt_holders_are_sought())
         return;
     mt_tail_answer(is_over);
     mt_writer.has_request = !is_over;

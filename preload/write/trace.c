@@ -33,6 +33,7 @@ static void open_trace(void)
     mt_writer_append_header(0);
     mt_tail_open(mt_writer.output.path, mt_writer.start_ns);
     mt_writer_commit();
+    mt_growth_watch_start();
     if (mt_settings.keep_bytes)
         mt_writer.live = mt_live_create();
     if (mt_settings.is_light && mt_writer.live)

@@ -202,6 +202,13 @@ void mt_writer_answer_request(bool is_new);
 void mt_holder_events_take(void);
 void mt_holder_events_write(void (*write)(struct mt_event *events, size_t n, uint64_t kinds));
 
+/* Notice growth, if holders are wanted then: start; note definitions, and events; reset in a forked
+ * child. */
+void mt_growth_watch_start(void);
+void mt_growth_watch_define(const struct mt_definition *definition);
+void mt_growth_watch_note(const struct mt_event *events, size_t n);
+void mt_growth_watch_reset(void);
+
 /* Write events, overwriting their arguments; write one event, returning 0. */
 void mt_writer_put_all(struct mt_event *events, size_t n);
 int mt_writer_put(const struct mt_event *event);

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .command import Problem, find_command, limits
-    from .control import is_recorded, mark, name, own_trace, phase, sample, save
+    from .control import holders, is_recorded, mark, name, own_trace, phase, sample, save
     from .notebook import load_ipython_extension
     from .report import CallSite, Check, Diff, DiffSite, Limit, Report, check, diff
     from .trace import Column, Page, Table, Trace, open
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # The module of each name: importing memtap imports none of them.
 _PLACES = {
     "command": ("Problem", "find_command", "limits"),
-    "control": ("is_recorded", "mark", "name", "own_trace", "phase", "sample", "save"),
+    "control": ("holders", "is_recorded", "mark", "name", "own_trace", "phase", "sample", "save"),
     "notebook": ("load_ipython_extension",),
     "report": ("CallSite", "Check", "Diff", "DiffSite", "Limit", "Report", "check", "diff"),
     "trace": ("Column", "Page", "Table", "Trace", "open"),
@@ -57,6 +57,7 @@ __all__ = [
     "check",
     "diff",
     "find_command",
+    "holders",
     "is_recorded",
     "limits",
     "load_ipython_extension",

@@ -84,6 +84,13 @@ def sample() -> None:
     _call("memtap_sample")
 
 
+def holders() -> None:
+    """Find what keeps each block of GPU memory alive now, for `memtap holders`: a child process searches a copy of the program's
+    memory, whose page tables the call waits for (some 20 ms per GB of host memory). If searches take more than a twentieth of the
+    time, the call does nothing."""
+    _call("memtap_holders")
+
+
 def address_of(what: Any) -> int:
     """Return the device address of a tensor or an array, or a number that is an address; 0 if it has no memory."""
     if isinstance(what, int):

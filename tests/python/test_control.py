@@ -46,6 +46,7 @@ def work():
         memtap.name(Tensor(0), "nothing")
     memtap.mark("half")
     memtap.sample()
+    memtap.holders()
     try:
         with memtap.phase("fails"):
             raise KeyError
@@ -65,7 +66,7 @@ except TypeError as wrong:
 NOTHING = r"""
 import memtap
 with memtap.phase("x"):
-    memtap.mark("y"); memtap.sample(); memtap.name(1, "z"); memtap.name("text", "z")
+    memtap.mark("y"); memtap.sample(); memtap.holders(); memtap.name(1, "z"); memtap.name("text", "z")
 print(memtap.is_recorded(), memtap.own_trace(), memtap.save("never.mtap"))
 """
 

@@ -58,11 +58,28 @@ def check_host(work, forks):
     equal("none", (forks.run(trace, HERE / "holders.py", env={"MEMTAP_HOLDERS": "none"})[0], lists(trace)), (0, []))
 
 
+def check_moments(work, forks):
+    for moment, number, steps in [("growth", 2, ["global `losses` of module __main__", "[79]"]),
+                                  ("requested", 4, ["local variable `inside` of inquire() at holders_when.py:LINE"]),
+                                  ("save", 4, ["global `losses` of module __main__", "[0]"])]:
+        trace = Path(work) / f"{moment}.mtap"
+        code, output = forks.run(trace, HERE / "holders_when.py", moment, trace, MEMTAP,
+                                 env={"MEMTAP_HOLDERS": "growth" if moment == "growth" else "none"})
+        equal(f"{moment} ends well", code, 0)
+        found = lists(Path(work) / "save.mtap.saved.mtap" if moment == "save" else trace)
+        if not equal(f"{moment}: one list, complete", [(end["moment"], end["result"]) for end, _ in found], [(number, 0)]):
+            continue
+        inside = re.findall(r"^inside (\d+)", output, re.M)
+        held = [path for address, (_, path, _) in found[0][1].items() if not inside or address == int(inside[0])]
+        check(any(agree(path, steps) for path in held), f"{moment}: {held}")
+
+
 def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks() as forks:
         check_roots(work, forks)
         check_host(work, forks)
+        check_moments(work, forks)
     harness.finish()
 
 

@@ -18,12 +18,14 @@
 
 #define MOST_WAIT_NS 10000000000u /* for the first answer */
 #define COPY_WAIT_NS 5000000000u  /* the same, if the copy does not depend on it */
+#define HOLDERS_WAIT_NS 30000000000u
 #define LOOK_NS 50000000u
 #define MOST_COPIES 10000u
 
 struct saving {
     const char *output; /* NULL: next to each trace */
     uint64_t iterations;
+    bool wants_holders;
     struct mt_trace_list traces;
     struct mt_tail_request *request; /* one per trace; fd -1: done */
 };
@@ -36,6 +38,8 @@ const struct mt_option mt_save_options[] = {
     {0, "full", "N", "record the next N iterations in full, and wait for them;\nCtrl-C saves "
                      "what is recorded so far", NULL,
      mt_note_number, offsetof(struct saving, iterations), 1, MT_MOST_REQUESTED},
+    {0, "holders", NULL, "find what keeps each block alive now, for memtap holders", NULL,
+     mt_note_flag, offsetof(struct saving, wants_holders)},
     {0}};
 /* clang-format on */
 
@@ -64,7 +68,8 @@ static int ask(struct saving *saving, size_t i)
     if (!is_running(path, &error))
         return error.fault ? mt_fail_trace(path, &error)
                            : mt_fail("%s: the recording has ended; see memtap report", path);
-    int rc = mt_tail_request_make(&saving->request[i], path, (uint32_t)saving->iterations);
+    int rc = mt_tail_request_make(&saving->request[i], path, (uint32_t)saving->iterations,
+                                  saving->wants_holders);
     if (rc == -ENOENT && !saving->iterations)
         return MT_EXIT_OK;
     if (rc == -ENOENT)
@@ -103,7 +108,9 @@ static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
 static int await(struct saving *saving)
 {
     const struct timespec pause = {0, LOOK_NS};
-    uint64_t until = mt_now_ns() + (saving->iterations ? MOST_WAIT_NS : COPY_WAIT_NS);
+    uint64_t until = mt_now_ns() + (saving->wants_holders ? HOLDERS_WAIT_NS
+                                    : saving->iterations  ? MOST_WAIT_NS
+                                                          : COPY_WAIT_NS);
     int code = MT_EXIT_OK;
     for (size_t left = saving->traces.n; left && !code; nanosleep(&pause, NULL)) {
         left = 0;
