@@ -100,9 +100,9 @@ static bool has_to_wait(enum request request, const struct sim_bytes *keys, size
 {
     for (size_t i = 0; i < count; i++) {
         struct sim_bytes key = keys[i];
-        bool is_asked =
+        bool is_read =
             (request == WAIT && take_mark(&key)) || request == GET || request == MULTI_GET;
-        if (is_asked && !sim_row_get(key))
+        if (is_read && !sim_row_get(key))
             return true;
     }
     return false;

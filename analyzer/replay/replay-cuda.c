@@ -138,7 +138,7 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
     struct mt_event left = *event;
     uint64_t size;
     int rc = 0;
-    replay->reserved.is_asked |= event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MAP;
+    replay->reserved.has_grown |= event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MAP;
     if (event->kind != MT_CUDA_UNMAP)
         return one_event(replay, event);
     while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {

@@ -253,7 +253,7 @@ int mt_replay_find_segments(struct mt_replay *replay, unsigned slot, const struc
     bool is_first = !replay->of_torch.now[slot].event; /* the difference is from before the trace */
     if (made && mark_memory_of(replay, made))
         return -ENOMEM;
-    reserve->is_asked &= !made;
+    reserve->has_grown &= !made;
     for (int by_frames = 1; by_frames >= is_first; by_frames--) {
         uint64_t lacks = lacking(reserve, slot, reserved);
         if (lacks > reserve->lacks[slot] &&

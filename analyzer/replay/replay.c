@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
     if (reserved != now->reserved && note_reserved(replay, now, event, made))
         return -ENOMEM;
-    if ((replay->reserved.is_asked || reserved != replay->reserved.known[slot] ||
+    if ((replay->reserved.has_grown || reserved != replay->reserved.known[slot] ||
          replay->reserved.lacks[slot]) &&
         mt_replay_find_segments(replay, slot, event, made))
         return -ENOMEM;

@@ -142,7 +142,7 @@ struct mt_reserve {
     uint64_t known[MT_DEVICES]; /* bytes of CUDA's allocations with MT_SAW_SEGMENT */
     uint64_t lacks[MT_DEVICES]; /* bytes reserved beyond these: the trace lacks what shows them */
     struct mt_new_segments new;
-    bool is_asked;                     /* CUDA gave memory since a block was last made */
+    bool has_grown;                    /* CUDA gave memory since a block was last made */
     uint16_t api;                      /* plus 1: the call that segments came by; 0: unknown */
     struct mt_totals most[MT_DEVICES]; /* when it was highest */
     uint64_t limit[MT_DEVICES];        /* the most that it may reserve now; 0: the whole card */

@@ -19,7 +19,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_limited;
-static struct mt_limits asked;
+static struct mt_limits chosen;
 static uint64_t input;
 static rlim_t before_limit = RLIM_INFINITY;      /* the process's own */
 static uint64_t machine;                         /* before memtap limits the process itself */
@@ -79,7 +79,7 @@ static void limit_process(void)
 /* Set the limits by the bytes read so far. */
 static void set(void)
 {
-    const uint64_t *most = asked.most;
+    const uint64_t *most = chosen.most;
     memory = most[MT_LIMIT_MEMORY] ? most[MT_LIMIT_MEMORY] : least(machine, mt_memory_for(input));
     work = most[MT_LIMIT_EVENTS] ? most[MT_LIMIT_EVENTS] * STEPS_AN_EVENT
                                  : STEPS + input * STEPS_A_BYTE;
@@ -90,7 +90,7 @@ static void set(void)
 void mt_room_begin(const struct mt_limits *limits)
 {
     struct rlimit data;
-    asked = *limits;
+    chosen = *limits;
     machine = mt_room_of_machine();
     if (!is_limited && !getrlimit(RLIMIT_DATA, &data))
         before_limit = data.rlim_cur;

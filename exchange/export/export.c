@@ -38,14 +38,14 @@ int mt_export_analyze(const struct mt_export *export, const char *path,
 int mt_export_rows(const struct mt_export *export, mt_export_taker *take, void *data,
                    struct mt_export_error *error)
 {
-    const struct mt_rows_asked asked = {.table = export->table,
+    const struct mt_rows_query query = {.table = export->table,
                                         .question = export->question,
                                         .whole_run = !export->has_moment,
                                         .has_times = export->has_times,
                                         .from_ns = export->from_ns,
                                         .to_ns = export->to_ns};
     struct mt_feed feed = {
-        .asked = &asked, .paths = (const char *const *)export->paths, .n_paths = export->n_paths};
+        .query = &query, .paths = (const char *const *)export->paths, .n_paths = export->n_paths};
     struct mt_columns columns = {0};
     struct mt_trace_error fault;
     int rc;

@@ -74,7 +74,7 @@ static int put_device(struct mt_viz *viz, unsigned slot, struct mt_export_error 
     return rc;
 }
 
-static bool is_asked(const struct mt_viz *viz, unsigned slot)
+static bool is_chosen(const struct mt_viz *viz, unsigned slot)
 {
     const struct mt_question *question = &viz->export->question;
     return viz->pass->replay.of_torch.peak[slot].event &&
@@ -91,12 +91,12 @@ static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
     unsigned last = 1;
     int rc = stories ? 0 : -ENOMEM;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
-        last = is_asked(viz, slot) && slot > last ? slot : last;
+        last = is_chosen(viz, slot) && slot > last ? slot : last;
     mt_pickle_key(viz->pickle, "device_traces");
     mt_pickle_list(viz->pickle, &devices);
     for (unsigned slot = 1; slot <= last && !rc; slot++) {
         mt_pickle_item(viz->pickle, &devices);
-        if (is_asked(viz, slot)) {
+        if (is_chosen(viz, slot)) {
             const struct mt_device *device =
                 analysis ? mt_analysis_device(analysis, (int)slot - 1) : NULL;
             viz->until = device ? device->at.event : analysis ? 0 : UINT64_MAX;
@@ -121,7 +121,7 @@ static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
     mt_pickle_key(viz->pickle, "segments");
     mt_pickle_list(viz->pickle, &segments);
     for (unsigned slot = 1; slot <= last && stories; slot++) {
-        if (!rc && is_asked(viz, slot))
+        if (!rc && is_chosen(viz, slot))
             rc = mt_viz_segments(&stories[slot], &segments);
         mt_torch_memory_clear(&stories[slot].memory);
     }
@@ -155,7 +155,7 @@ static void put_annotations(struct mt_viz *viz)
     mt_pickle_key(viz->pickle, "external_annotations");
     mt_pickle_list(viz->pickle, &list);
     for (unsigned slot = 1; slot < MT_DEVICES; slot++)
-        for (size_t i = 0; i < replay->spans[slot].n && is_asked(viz, slot); i++) {
+        for (size_t i = 0; i < replay->spans[slot].n && is_chosen(viz, slot); i++) {
             const struct mt_span *span = &replay->spans[slot].span[i];
             bool is_last = i + 1 == replay->spans[slot].n;
             char name[64] = "start-up", where[64];
@@ -196,7 +196,7 @@ static void put_settings(struct mt_viz *viz)
 static int check_blocks(const struct mt_viz *viz, struct mt_export_error *error)
 {
     for (unsigned slot = 1; slot < MT_DEVICES; slot++)
-        if (is_asked(viz, slot))
+        if (is_chosen(viz, slot))
             return 0;
     error->path = viz->path;
     snprintf(error->text, sizeof error->text,

@@ -11,15 +11,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static atomic_uint_fast64_t asked[MT_LIMITS_N]; /* by memtap_reader_limits */
+static atomic_uint_fast64_t chosen[MT_LIMITS_N]; /* by memtap_reader_limits */
 static _Thread_local struct mt_quota *current;
 
 __attribute__((visibility("default"))) void memtap_reader_limits(uint64_t memory, uint64_t output,
                                                                  uint64_t events)
 {
-    asked[MT_LIMIT_MEMORY] = memory;
-    asked[MT_LIMIT_OUTPUT] = output;
-    asked[MT_LIMIT_EVENTS] = events;
+    chosen[MT_LIMIT_MEMORY] = memory;
+    chosen[MT_LIMIT_OUTPUT] = output;
+    chosen[MT_LIMIT_EVENTS] = events;
 }
 
 static uint64_t memory_of(const struct mt_quota *quota)
@@ -36,7 +36,7 @@ int mt_quota_begin(struct mt_quota *quota, char *error, size_t size)
 {
     struct mt_limits limits;
     for (unsigned i = 0; i < MT_LIMITS_N; i++)
-        limits.most[i] = asked[i];
+        limits.most[i] = chosen[i];
     if (mt_limits_of_environment(&limits, error, size))
         return -EINVAL;
     *quota = (struct mt_quota){.memory = limits.most[MT_LIMIT_MEMORY],

@@ -17,7 +17,7 @@
 /* What the stream does at the place where a trace stops being sound: it fails, or goes on with the
  * next trace. */
 struct mt_stream_question {
-    struct mt_rows_asked rows;
+    struct mt_rows_query rows;
     bool takes_damaged;
 };
 
@@ -134,7 +134,7 @@ static struct row_stream *create(const struct mt_stream_question *question,
     for (; self->path && self->n_paths < n_paths; self->n_paths++)
         if (!(self->path[self->n_paths] = strdup(paths[self->n_paths])))
             break;
-    self->feed = (struct mt_feed){.asked = &self->question.rows,
+    self->feed = (struct mt_feed){.query = &self->question.rows,
                                   .paths = (const char *const *)self->path,
                                   .n_paths = n_paths};
     if (self->path && self->n_paths == n_paths)

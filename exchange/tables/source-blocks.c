@@ -176,7 +176,7 @@ static void put_life(void *data, const struct mt_replay *replay, const struct mt
 
 static int begin(struct life_rows *self, struct mt_trace_error *error)
 {
-    struct mt_question question = self->rows.asked->question;
+    struct mt_question question = self->rows.query->question;
     question.moment = (struct mt_moment){MT_AT_END, 0};
     int rc = mt_replay(self->rows.path, &question, &self->whole, error);
     if (rc)

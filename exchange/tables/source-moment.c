@@ -46,7 +46,7 @@ void mt_analyzed_drop(struct mt_analyzed *self)
 static int analyze(struct mt_analyzed *self, const struct mt_rows *rows,
                    struct mt_trace_error *error)
 {
-    struct mt_question question = rows->asked->question;
+    struct mt_question question = rows->query->question;
     self->watcher = (struct mt_life_watcher){.ended = note_end, .data = self};
     if (self->has_ends)
         question.lives = &self->watcher;
@@ -61,12 +61,12 @@ static int analyze(struct mt_analyzed *self, const struct mt_rows *rows,
 /* Take the analysis that the asker shares, or make one's own, done. 0 or a negative errno. */
 static int begin(struct mt_moment_rows *self, struct mt_trace_error *error)
 {
-    const struct mt_rows_asked *asked = self->rows.asked;
+    const struct mt_rows_query *query = self->rows.query;
     struct mt_analyzed *analyzed =
-        asked->analyzed ?: mt_analyzed_make(asked->table == MT_TABLE_BLOCKS);
+        query->analyzed ?: mt_analyzed_make(query->table == MT_TABLE_BLOCKS);
     if (!analyzed)
         return -ENOMEM;
-    analyzed->users += analyzed == asked->analyzed;
+    analyzed->users += analyzed == query->analyzed;
     self->analyzed = analyzed;
     int rc = analyzed->is_done ? 0 : analyze(analyzed, &self->rows, error);
     char why[MT_NO_MOMENT];

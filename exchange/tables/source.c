@@ -10,25 +10,25 @@ static mt_moment_put *const moment_puts[MT_TABLES_N] = {
     [MT_TABLE_SAMPLES] = mt_put_samples, [MT_TABLE_GROWTH] = mt_put_growth,
 };
 
-static int make(const struct mt_rows_asked *asked, struct mt_rows **out, const char *path,
+static int make(const struct mt_rows_query *query, struct mt_rows **out, const char *path,
                 struct mt_trace_error *error)
 {
-    if (asked->table == MT_TABLE_BLOCKS && asked->whole_run)
+    if (query->table == MT_TABLE_BLOCKS && query->whole_run)
         return mt_rows_lives(out, path, error);
-    return asked->table == MT_TABLE_EVENTS   ? mt_rows_events(out, path, error)
-           : asked->table == MT_TABLE_STACKS ? mt_rows_stacks(out, path, error)
-                                             : mt_moment_rows_make(out, moment_puts[asked->table]);
+    return query->table == MT_TABLE_EVENTS   ? mt_rows_events(out, path, error)
+           : query->table == MT_TABLE_STACKS ? mt_rows_stacks(out, path, error)
+                                             : mt_moment_rows_make(out, moment_puts[query->table]);
 }
 
 static int open_next(struct mt_feed *feed, struct mt_trace_error *error)
 {
-    const struct mt_rows_asked *asked = feed->asked;
+    const struct mt_rows_query *query = feed->query;
     const char *path = feed->paths[feed->next++];
     mt_room_input(path);
-    int rc = make(asked, &feed->rows, path, error);
+    int rc = make(query, &feed->rows, path, error);
     if (rc)
         return rc;
-    feed->rows->asked = asked;
+    feed->rows->query = query;
     feed->rows->path = path;
     return 0;
 }
@@ -53,7 +53,7 @@ int mt_feed_next(struct mt_feed *feed, struct mt_columns *columns, struct mt_tra
 {
     int rc = feed->failed ?: 1;
     *error = feed->fault;
-    mt_columns_begin(columns, &mt_tables[feed->asked->table]);
+    mt_columns_begin(columns, &mt_tables[feed->query->table]);
     while (rc > 0 && !mt_columns_are_full(columns))
         rc = read_on(feed, columns, error);
     feed->failed = 0;

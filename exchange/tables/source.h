@@ -23,7 +23,7 @@ struct mt_analyzed *mt_analyzed_make(bool has_ends);
 void mt_analyzed_drop(struct mt_analyzed *analyzed);
 
 /* Which rows are requested. */
-struct mt_rows_asked {
+struct mt_rows_query {
     enum mt_table_id table;
     struct mt_analyzed *analyzed; /* NULL: none is shared */
     struct mt_question question;  /* moment, rules, device, labels, filter; by tables' need */
@@ -34,7 +34,7 @@ struct mt_rows_asked {
 
 /* Rows of traces, one trace after the other. */
 struct mt_feed {
-    const struct mt_rows_asked *asked;
+    const struct mt_rows_query *query;
     const char *const *paths; /* the caller's */
     size_t n_paths, next;     /* the trace that comes next */
     struct mt_rows *rows;     /* of the one before it; NULL: none is open */
@@ -51,7 +51,7 @@ void mt_feed_close(struct mt_feed *feed);
 /* --- for the tables' files --- */
 
 struct mt_rows {
-    const struct mt_rows_asked *asked;
+    const struct mt_rows_query *query;
     const char *path;
     bool has_rank;
     int32_t rank;
@@ -73,13 +73,13 @@ static inline void mt_rows_put_rank(const struct mt_rows *rows, struct mt_column
 
 static inline bool mt_rows_have_device(const struct mt_rows *rows, int device)
 {
-    return !rows->asked->question.one_device || rows->asked->question.device == device;
+    return !rows->query->question.one_device || rows->query->question.device == device;
 }
 
 static inline bool mt_rows_have_time(const struct mt_rows *rows, uint64_t from_ns, uint64_t to_ns)
 {
-    const struct mt_rows_asked *asked = rows->asked;
-    return !asked->has_times || (from_ns <= asked->to_ns && to_ns >= asked->from_ns);
+    const struct mt_rows_query *query = rows->query;
+    return !query->has_times || (from_ns <= query->to_ns && to_ns >= query->from_ns);
 }
 
 /* Put what several tables have. */

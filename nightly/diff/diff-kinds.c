@@ -35,7 +35,7 @@ static double each(uint64_t number, const struct mt_digest_device *device)
 /* Return whether the line requests as much as before, as far as known: as often per iteration, and
  * blocks of the same size. A side without blocks at its peak may have had them at another moment.
  */
-static int asks_for_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
+static int requests_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
 {
     int as_often =
         about(each(site->allocations.old, device->old), each(site->allocations.now, device->now));
@@ -73,7 +73,7 @@ static enum mt_diff_kind kind_of(const struct mt_diff_device *device,
         return MT_DIFF_NEW;
     if (!site->allocations.now)
         return MT_DIFF_GONE;
-    if (!asks_for_the_same(device, site))
+    if (!requests_the_same(device, site))
         return change > 0 ? MT_DIFF_GROWN : MT_DIFF_SHRUNK;
     if (change > 0)
         return elsewhere && !lives_longer(site) ? MT_DIFF_MOVED : MT_DIFF_LONGER;

@@ -180,10 +180,10 @@ int mt_digest_query(struct mt_digest *digest, const char *path, const struct mt_
                     struct mt_trace_error *error)
 {
     struct mt_analysis analysis;
-    struct mt_question asked = *question;
-    asked.whole_run = 1;
+    struct mt_question of_whole_run = *question;
+    of_whole_run.whole_run = 1;
     memset(digest, 0, sizeof *digest);
-    int rc = mt_analysis_create(&analysis, path, &asked);
+    int rc = mt_analysis_create(&analysis, path, &of_whole_run);
     *error = analysis.fault;
     if (!rc)
         rc = mt_digest_from(digest, path, &analysis);

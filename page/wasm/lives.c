@@ -68,7 +68,7 @@ int mt_lives_note(struct mt_lives *lives, const struct mt_replay *replay,
                      (struct mt_reserved){.event = (uint32_t)replay->events, .bytes = bytes});
 }
 
-void mt_lives_ask(struct mt_lives *lives, struct mt_question *question)
+void mt_lives_query(struct mt_lives *lives, struct mt_question *question)
 {
     lives->ended = (struct mt_life_watcher){.ended = ended, .data = lives};
     question->lives = &lives->ended;

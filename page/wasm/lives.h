@@ -65,7 +65,7 @@ struct mt_lives {
 
 /* Make the question collect lives. They must outlive the replay. The replay's watcher passes every
  * event to mt_lives_note. Return 0 or -ENOMEM. */
-void mt_lives_ask(struct mt_lives *lives, struct mt_question *question);
+void mt_lives_query(struct mt_lives *lives, struct mt_question *question);
 int mt_lives_note(struct mt_lives *lives, const struct mt_replay *replay,
                   const struct mt_event *event);
 

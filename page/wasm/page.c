@@ -74,7 +74,7 @@ EXPORT("open") int mt_web_open(const char *path)
 {
     struct mt_question question = {0};
     close_trace();
-    mt_lives_ask(&page.lives, &question);
+    mt_lives_query(&page.lives, &question);
     page.saw = (struct mt_watcher){.saw = saw};
     question.watcher = &page.saw;
     page.is_open = true;

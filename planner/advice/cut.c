@@ -9,11 +9,11 @@
 
 /* Return whether nothing was allocated after the last failed request, so that the trace lacks what
  * follows. */
-static bool is_cut(const struct mt_asked *asked)
+static bool is_cut(const struct mt_requests *requests)
 {
-    size_t last = mt_failed_last(asked);
-    for (size_t i = last + 1; last && i < asked->n; i++)
-        if (asked->request[i].kind == MT_REQUEST_ALLOCATE)
+    size_t last = mt_failed_last(requests);
+    for (size_t i = last + 1; last && i < requests->n; i++)
+        if (requests->request[i].kind == MT_REQUEST_ALLOCATE)
             return false;
     return last;
 }
@@ -27,13 +27,14 @@ struct item {
 MT_ORDER(by_event, struct item, MT_RISING(event) ?: MT_RISING(order))
 
 /* Return the program's number of a recorded block; UINT32_MAX: it did not request it. */
-static uint32_t number_of(const struct mt_asked *asked, size_t n, uint64_t event)
+static uint32_t number_of(const struct mt_requests *requests, size_t n, uint64_t event)
 {
-    size_t low = MT_LEADING(i, n, asked->recorded[i].event < event);
-    while (low < n && asked->recorded[low].event == event &&
-           asked->request[low].kind != MT_REQUEST_ALLOCATE)
+    size_t low = MT_LEADING(i, n, requests->recorded[i].event < event);
+    while (low < n && requests->recorded[low].event == event &&
+           requests->request[low].kind != MT_REQUEST_ALLOCATE)
         low++;
-    return low < n && asked->recorded[low].event == event ? asked->request[low].block : UINT32_MAX;
+    return low < n && requests->recorded[low].event == event ? requests->request[low].block
+                                                             : UINT32_MAX;
 }
 
 static void put(struct item *item, size_t *n, uint64_t event, struct mt_request request)
@@ -43,22 +44,23 @@ static void put(struct item *item, size_t *n, uint64_t event, struct mt_request 
 }
 
 /* Return the memory used outside PyTorch after the first n requests. */
-static uint64_t others_of(const struct mt_asked *asked, size_t n)
+static uint64_t others_of(const struct mt_requests *requests, size_t n)
 {
-    while (n && asked->request[n - 1].kind != MT_REQUEST_OTHERS)
+    while (n && requests->request[n - 1].kind != MT_REQUEST_OTHERS)
         n--;
-    return n ? asked->request[n - 1].size : 0;
+    return n ? requests->request[n - 1].size : 0;
 }
 
 /* List what follows the cut, in order. */
 static size_t list(struct item *item, const struct mt_cut_run *cut,
-                   const struct mt_recording *recording, const struct mt_asked *asked, size_t own)
+                   const struct mt_recording *recording, const struct mt_requests *requests,
+                   size_t own)
 {
     uint32_t next = 0;
     size_t n = 0;
     for (size_t i = 0; i < own; i++)
-        if (asked->request[i].kind == MT_REQUEST_ALLOCATE && asked->request[i].block >= next)
-            next = asked->request[i].block + 1;
+        if (requests->request[i].kind == MT_REQUEST_ALLOCATE && requests->request[i].block >= next)
+            next = requests->request[i].block + 1;
     for (int reach = MT_REACH_REQUEST; reach < MT_N_REACHES; reach++)
         if (cut->rest.ends[reach])
             put(item, &n, cut->rest.ends[reach],
@@ -66,9 +68,10 @@ static size_t list(struct item *item, const struct mt_cut_run *cut,
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         bool is_new = block->begin > cut->rest.cut, ends = block->end != MT_EVER;
-        uint32_t number = is_new                               ? next++
-                          : ends && block->end > cut->rest.cut ? number_of(asked, own, block->begin)
-                                                               : UINT32_MAX;
+        uint32_t number = is_new ? next++
+                          : ends && block->end > cut->rest.cut
+                              ? number_of(requests, own, block->begin)
+                              : UINT32_MAX;
         if (number == UINT32_MAX)
             continue;
         if (is_new)
@@ -81,7 +84,7 @@ static size_t list(struct item *item, const struct mt_cut_run *cut,
     }
     if (cut->rest.handles.bytes)
         put(item, &n, cut->rest.ends[MT_REACH_FORWARD] ?: cut->rest.ends[MT_REACH_REQUEST],
-            (struct mt_request){.size = others_of(asked, own) + cut->rest.handles.bytes,
+            (struct mt_request){.size = others_of(requests, own) + cut->rest.handles.bytes,
                                 .stream = 1,
                                 .kind = MT_REQUEST_OTHERS});
     qsort(item, n, sizeof *item, by_event);
@@ -90,26 +93,26 @@ static size_t list(struct item *item, const struct mt_cut_run *cut,
 
 /* Append what follows, without the failed request's free, which is not the program's. */
 static int join(struct mt_cut_run *cut, const struct mt_recording *recording,
-                const struct mt_asked *asked)
+                const struct mt_requests *requests)
 {
-    size_t own = mt_failed_last(asked), more = 2 * recording->n + MT_N_REACHES + 2;
+    size_t own = mt_failed_last(requests), more = 2 * recording->n + MT_N_REACHES + 2;
     size_t most = own + more;
     struct item *item = calloc(more, sizeof *item);
-    cut->asked = *asked;
-    cut->asked.request = calloc(most, sizeof *cut->asked.request);
-    cut->asked.recorded = calloc(most, sizeof *cut->asked.recorded);
-    if (!item || !cut->asked.request || !cut->asked.recorded) {
+    cut->requests = *requests;
+    cut->requests.request = calloc(most, sizeof *cut->requests.request);
+    cut->requests.recorded = calloc(most, sizeof *cut->requests.recorded);
+    if (!item || !cut->requests.request || !cut->requests.recorded) {
         free(item);
         return -ENOMEM;
     }
-    memcpy(cut->asked.request, asked->request, own * sizeof *asked->request);
-    memcpy(cut->asked.recorded, asked->recorded, own * sizeof *asked->recorded);
-    size_t n = list(item, cut, recording, asked, own);
+    memcpy(cut->requests.request, requests->request, own * sizeof *requests->request);
+    memcpy(cut->requests.recorded, requests->recorded, own * sizeof *requests->recorded);
+    size_t n = list(item, cut, recording, requests, own);
     for (size_t i = 0; i < n; i++) {
-        cut->asked.request[own + i] = item[i].request;
-        cut->asked.recorded[own + i].event = item[i].event;
+        cut->requests.request[own + i] = item[i].request;
+        cut->requests.recorded[own + i].event = item[i].event;
     }
-    cut->asked.n = own + n;
+    cut->requests.n = own + n;
     free(item);
     return 0;
 }
@@ -132,28 +135,28 @@ static enum mt_phase phase_of(const struct mt_recording *recording, uint64_t eve
 }
 
 int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
-                  const struct mt_asked *asked)
+                  const struct mt_requests *requests)
 {
     *cut = (struct mt_cut_run){0};
-    if (!is_cut(asked))
+    if (!is_cut(requests))
         return 0;
-    uint64_t event = asked->recorded[mt_failed_last(asked) - 1].event;
+    uint64_t event = requests->recorded[mt_failed_last(requests) - 1].event;
     int rc = mt_rest_add(&cut->rest, recording, event, phase_of(recording, event));
     if (cut->rest.ends[MT_REACH_BACKWARD])
-        cut->rest.handles = mt_handles_of_backward(&asked->handles);
-    return rc ? rc : join(cut, recording, asked);
+        cut->rest.handles = mt_handles_of_backward(&requests->handles);
+    return rc ? rc : join(cut, recording, requests);
 }
 
 void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *has_failed)
 {
-    size_t own = mt_failed_last(judge->asked);
-    for (size_t i = 0; i < cut->asked.n; i++)
-        has_failed[i] = i < own && mt_failed(judge->asked, i);
-    judge->asked = &cut->asked;
+    size_t own = mt_failed_last(judge->requests);
+    for (size_t i = 0; i < cut->requests.n; i++)
+        has_failed[i] = i < own && mt_failed(judge->requests, i);
+    judge->requests = &cut->requests;
     judge->event = cut->rest.last;
     judge->rest = &cut->rest;
-    judge->trial.request = cut->asked.request;
-    judge->trial.n = cut->asked.n;
+    judge->trial.request = cut->requests.request;
+    judge->trial.n = cut->requests.n;
     judge->trial.has_failed = has_failed;
     judge->trial.is_cut = true;
     judge->trial.failed = own - 1;
@@ -161,7 +164,7 @@ void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *ha
 
 void mt_cut_clear(struct mt_cut_run *cut)
 {
-    free(cut->asked.request);
-    free(cut->asked.recorded);
+    free(cut->requests.request);
+    free(cut->requests.recorded);
     *cut = (struct mt_cut_run){0};
 }

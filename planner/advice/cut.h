@@ -11,14 +11,15 @@
 
 struct mt_cut_run {
     struct mt_rest rest;
-    struct mt_asked asked; /* up to the request that failed, and then what is modelled; a request of
-                            * kind MARK, whose stream is an enum mt_reach, stands where each ends */
+    struct mt_requests
+        requests; /* up to the request that failed, and then what is modelled; a request of
+                   * kind MARK, whose stream is an enum mt_reach, stands where each ends */
 };
 
 /* Add to a recording that has the request that failed as a block (mt_failed_add_all)
  * what follows it. 0 or -ENOMEM; to be cleared in any case. */
 int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
-                  const struct mt_asked *asked);
+                  const struct mt_requests *requests);
 /* Let the judge's requests be the run's from here on: changes edit what follows, too. has_failed:
  * by request, room for all of the run's; its first ones are filled in. */
 void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *has_failed);

@@ -15,13 +15,15 @@ struct item {
 MT_ORDER(by_moment, struct item, MT_RISING(moment) ?: MT_RISING(order))
 
 /* Return the recorded allocation of an event; NULL: none. Call it in the order of events. */
-static const struct mt_request *asked_at(const struct mt_asked *asked, size_t *at, uint64_t event)
+static const struct mt_request *request_at(const struct mt_requests *requests, size_t *at,
+                                           uint64_t event)
 {
-    while (*at < asked->n && (asked->recorded[*at].event < event ||
-                              (asked->recorded[*at].event == event &&
-                               asked->request[*at].kind != MT_REQUEST_ALLOCATE)))
+    while (*at < requests->n && (requests->recorded[*at].event < event ||
+                                 (requests->recorded[*at].event == event &&
+                                  requests->request[*at].kind != MT_REQUEST_ALLOCATE)))
         ++*at;
-    return *at < asked->n && asked->recorded[*at].event == event ? &asked->request[*at] : NULL;
+    return *at < requests->n && requests->recorded[*at].event == event ? &requests->request[*at]
+                                                                       : NULL;
 }
 
 static bool is_of_block(const struct mt_request *request)
@@ -36,7 +38,7 @@ static void add(struct item *item, size_t *n, uint64_t moment, struct mt_request
     ++*n;
 }
 
-static void add_blocks(struct item *item, size_t *n, const struct mt_asked *asked,
+static void add_blocks(struct item *item, size_t *n, const struct mt_requests *requests,
                        const struct mt_edits *edits, uint64_t last)
 {
     const struct mt_recording *recording = edits->recording;
@@ -44,18 +46,18 @@ static void add_blocks(struct item *item, size_t *n, const struct mt_asked *aske
     for (size_t i = 0; i < edits->n; i++) {
         const struct mt_edit *block = &edits->block[i];
         const struct mt_recorded_block *was = i < recording->n ? &recording->block[i] : NULL;
-        const struct mt_request *request = was ? asked_at(asked, &at, was->begin) : NULL;
+        const struct mt_request *request = was ? request_at(requests, &at, was->begin) : NULL;
         if (!block->size || block->begin >= block->end || block->begin > last)
             continue;
-        struct mt_request ask = {
+        struct mt_request edited = {
             .size = block->size, .block = (uint32_t)i, .kind = MT_REQUEST_ALLOCATE};
         if (request) {
-            ask.stream = request->stream;
-            ask.pool = request->pool;
+            edited.stream = request->stream;
+            edited.pool = request->pool;
             if (block->size == was->size)
-                ask.size = request->size;
+                edited.size = request->size;
         }
-        add(item, n, block->begin, ask);
+        add(item, n, block->begin, edited);
         if (block->end <= last)
             add(item, n, block->end,
                 (struct mt_request){.block = (uint32_t)i, .kind = MT_REQUEST_FREE});
@@ -63,19 +65,19 @@ static void add_blocks(struct item *item, size_t *n, const struct mt_asked *aske
 }
 
 /* Sort the requests. The failed request comes last in its moment. */
-int mt_trial_edited(const struct mt_asked *asked, const struct mt_edits *edits, uint64_t event,
-                    struct mt_request **request, size_t *n)
+int mt_trial_edited(const struct mt_requests *requests, const struct mt_edits *edits,
+                    uint64_t event, struct mt_request **request, size_t *n)
 {
     uint64_t last = mt_moment_of(event);
-    struct item *item = calloc(edits->n * 2 + asked->n + 1, sizeof *item);
+    struct item *item = calloc(edits->n * 2 + requests->n + 1, sizeof *item);
     *n = 0;
     *request = NULL;
     if (!item)
         return -ENOMEM;
-    for (size_t i = 0; i < asked->n && asked->recorded[i].event <= event; i++)
-        if (!is_of_block(&asked->request[i]))
-            add(item, n, mt_moment_of(asked->recorded[i].event), asked->request[i]);
-    add_blocks(item, n, asked, edits, last);
+    for (size_t i = 0; i < requests->n && requests->recorded[i].event <= event; i++)
+        if (!is_of_block(&requests->request[i]))
+            add(item, n, mt_moment_of(requests->recorded[i].event), requests->request[i]);
+    add_blocks(item, n, requests, edits, last);
     qsort(item, *n, sizeof *item, by_moment);
     *request = calloc(*n + 1, sizeof **request);
     for (size_t i = 0; *request && i < *n; i++)

@@ -39,17 +39,17 @@ static enum mt_phase find_phase(const struct mt_recording *recording, uint64_t e
     return phase == MT_PHASE_STEP ? MT_PHASE_OUTSIDE : phase; /* that one has ended */
 }
 
-int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *asked)
+int mt_failed_add_all(struct mt_recording *recording, const struct mt_requests *requests)
 {
     size_t n = recording->n;
-    for (size_t i = 0; i < asked->n; i++) {
-        uint64_t event = asked->recorded[i].event;
-        if (!mt_failed(asked, i))
+    for (size_t i = 0; i < requests->n; i++) {
+        uint64_t event = requests->recorded[i].event;
+        if (!mt_failed(requests, i))
             continue;
-        struct mt_recorded_block block =
-            as_block(recording, event, event + 1, (asked->request[i].size + 511) & ~UINT64_C(511),
-                     find_phase(recording, event));
-        block.stack = asked->recorded[i].stack;
+        struct mt_recorded_block block = as_block(
+            recording, event, event + 1, (requests->request[i].size + 511) & ~UINT64_C(511),
+            find_phase(recording, event));
+        block.stack = requests->recorded[i].stack;
         if (MT_APPEND(recording->block, recording->capacity, recording->n, block))
             return -ENOMEM;
     }

@@ -8,6 +8,6 @@
 
 /* Add the requests that failed to the recorded blocks, for changes to edit: each with its phase,
  * and freed at once. 0 or -ENOMEM. */
-int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *asked);
+int mt_failed_add_all(struct mt_recording *recording, const struct mt_requests *requests);
 
 #endif

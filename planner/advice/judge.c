@@ -106,7 +106,7 @@ static int edit_trial(const struct mt_judge *judge, const struct mt_edits *edits
 {
     *trial = judge->trial;
     *request = NULL;
-    int rc = mt_trial_edited(judge->asked, edits, judge->event, request, &trial->n);
+    int rc = mt_trial_edited(judge->requests, edits, judge->event, request, &trial->n);
     trial->request = *request;
     trial->has_failed = NULL;
     trial->failed = SIZE_MAX;

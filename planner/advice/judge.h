@@ -10,7 +10,7 @@
 #include "trial.h"
 
 struct mt_judge {
-    const struct mt_asked *asked;
+    const struct mt_requests *requests;
     const struct mt_recording *recording; /* NULL: changes are not to be judged */
     struct mt_trial trial;                /* as recorded, with the run's settings */
     uint64_t event;                       /* the last one that the trial has */

@@ -43,7 +43,7 @@ int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough
 
 /* Make the requests of edited lives, up to `event`: where neither a block's size nor its life is
  * edited, what the program asked for. *request is to be freed. 0 or -ENOMEM. */
-int mt_trial_edited(const struct mt_asked *asked, const struct mt_edits *edits, uint64_t event,
-                    struct mt_request **request, size_t *n);
+int mt_trial_edited(const struct mt_requests *requests, const struct mt_edits *edits,
+                    uint64_t event, struct mt_request **request, size_t *n);
 
 #endif

@@ -47,14 +47,14 @@ void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *r
 
 int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
                     struct mt_recording *recording, const struct mt_replay *replay,
-                    const struct mt_asked *asked, const char *const *names, size_t n_names,
+                    const struct mt_requests *requests, const char *const *names, size_t n_names,
                     size_t *wrong)
 {
-    int rc = mt_recording_finish(recording, replay, asked->device);
+    int rc = mt_recording_finish(recording, replay, requests->device);
     if (!rc)
-        rc = mt_failed_add_all(recording, asked);
+        rc = mt_failed_add_all(recording, requests);
     if (!rc)
-        rc = mt_cut_extend(cut, recording, asked);
+        rc = mt_cut_extend(cut, recording, requests);
     changes->rest = cut->rest.known ? &cut->rest : NULL;
     for (size_t i = 0; !rc && i < n_names; i++) {
         *wrong = i;

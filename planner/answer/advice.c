@@ -63,25 +63,25 @@ static int begin(struct adviser *adviser, const struct mt_analysis *analysis)
 {
     struct mt_trial_result result;
     struct mt_judge *judge = &adviser->judge;
-    const struct mt_asked *asked = judge->asked;
+    const struct mt_requests *requests = judge->requests;
     const struct mt_oom_story *story = adviser->story;
-    judge->trial.n = mt_failed_last(asked);
-    if (mt_compact_of(analysis->replay.definitions) || !judge->trial.n || !asked->card ||
-        asked->from_before || judge->trial.conf.async)
+    judge->trial.n = mt_failed_last(requests);
+    if (mt_compact_of(analysis->replay.definitions) || !judge->trial.n || !requests->card ||
+        requests->from_before || judge->trial.conf.async)
         return -ENOENT;
-    judge->event = asked->recorded[judge->trial.n - 1].event;
-    judge->card = asked->card;
+    judge->event = requests->recorded[judge->trial.n - 1].event;
+    judge->card = requests->card;
     judge->live = story->oom->allocated;
     judge->unused = story->cached + story->on_card;
-    judge->trial.request = asked->request;
+    judge->trial.request = requests->request;
     adviser->has_failed = calloc(judge->trial.n, sizeof *adviser->has_failed);
     if (!adviser->has_failed)
         return -ENOMEM;
     for (size_t i = 0; i < judge->trial.n; i++)
-        adviser->has_failed[i] = mt_failed(asked, i);
+        adviser->has_failed[i] = mt_failed(requests, i);
     judge->trial.has_failed = adviser->has_failed;
-    int rc = mt_trial_run(&judge->trial, asked->card, &result);
-    judge->is_exact = !rc && result.is_recorded && !asked->unknown;
+    int rc = mt_trial_run(&judge->trial, requests->card, &result);
+    judge->is_exact = !rc && result.is_recorded && !requests->unknown;
     return rc == -EINVAL ? -ENOENT : rc;
 }
 
@@ -104,7 +104,7 @@ static int go_on(struct adviser *adviser)
     bool would_differ = went_on(judge, adviser->has_failed);
     if (!rest->known)
         return 0;
-    bool *has_failed = realloc(adviser->has_failed, adviser->cut.asked.n * sizeof *has_failed);
+    bool *has_failed = realloc(adviser->has_failed, adviser->cut.requests.n * sizeof *has_failed);
     if (!has_failed)
         return -ENOMEM;
     adviser->has_failed = has_failed;
@@ -172,13 +172,13 @@ static int try_without_limit(struct adviser *adviser)
     return rc == -ENOMEM ? rc : 0;
 }
 
-static const struct mt_asked *asked_of(struct mt_advisor *advisor, int device)
+static const struct mt_requests *requests_of(struct mt_advisor *advisor, int device)
 {
     size_t n;
-    const struct mt_asked *asked = mt_gathering_finish(advisor->gathering, &n);
-    for (size_t i = 0; asked && i < n; i++)
-        if (asked[i].device == device)
-            return &asked[i];
+    const struct mt_requests *requests = mt_gathering_finish(advisor->gathering, &n);
+    for (size_t i = 0; requests && i < n; i++)
+        if (requests[i].device == device)
+            return &requests[i];
     return NULL;
 }
 
@@ -272,22 +272,22 @@ static const char *const few_settings[] = {expandable, "max_split_size_mb:512",
 static int find_advice(struct adviser *adviser, const struct mt_analysis *analysis)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
-    const struct mt_asked *asked = adviser->judge.asked;
+    const struct mt_requests *requests = adviser->judge.requests;
     struct mt_modelled_changes changes = {0};
     struct mt_alloc_conf_error error;
     struct mt_plan plan = {0};
     size_t wrong = 0;
-    bool is_long = asked->n > REQUESTS_MANY;
+    bool is_long = requests->n > REQUESTS_MANY;
     struct mt_plan_question question = {
         .torch = mt_info(d, "torch"),
         .conf = mt_recorded_conf(d),
         .wanted = is_long ? few_settings : NULL,
         .n_wanted = is_long ? sizeof few_settings / sizeof *few_settings : 0,
-        .card = {.total = asked->knows_others ? 0 : asked->card}};
-    int rc = mt_plan_make(&plan, asked, &question, &wrong, &error);
+        .card = {.total = requests->knows_others ? 0 : requests->card}};
+    int rc = mt_plan_make(&plan, requests, &question, &wrong, &error);
     if (!rc)
-        rc = mt_answer_model(&changes, &adviser->cut, adviser->recording, &analysis->replay, asked,
-                             NULL, 0, &wrong);
+        rc = mt_answer_model(&changes, &adviser->cut, adviser->recording, &analysis->replay,
+                             requests, NULL, 0, &wrong);
     if (!rc)
         rc = go_on(adviser);
     if (!rc)
@@ -307,8 +307,8 @@ int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
         story->oom->of_cuda)
         return 0;
     story->variable = mt_torch_variable(judge->trial.release);
-    judge->asked = asked_of(advisor, story->oom->device);
-    int rc = judge->asked ? begin(&adviser, analysis) : -ENOENT;
+    judge->requests = requests_of(advisor, story->oom->device);
+    int rc = judge->requests ? begin(&adviser, analysis) : -ENOENT;
     if (!rc)
         rc = find_card(&adviser);
     if (!rc)

@@ -144,7 +144,7 @@ static const char *heading(const struct mt_plan_answer *answer)
     if (answer->way[0].served != MT_SERVED_YES)
         return "It does not fit, and nothing makes it fit for certain. Each of these may, the "
                "cheapest first; the model cannot tell:";
-    return answer->plan->asked->ooms && !answer->plan->is_other_card
+    return answer->plan->requests->ooms && !answer->plan->is_other_card
                ? "It does not fit as it is: memory ran out. Each of these serves all requests, the "
                  "one that failed too. The cheapest comes first:"
                : "It does not fit as it is. Each of these makes it fit, the cheapest first:";
@@ -174,7 +174,7 @@ void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE
                     const struct mt_style *style)
 {
     if (names_device)
-        fprintf(out, "\nThe answer, for device %d\n", answer->plan->asked->device);
+        fprintf(out, "\nThe answer, for device %d\n", answer->plan->requests->device);
     else
         fputs("\nThe answer\n", out);
     if (!answer->plan->card.total) {

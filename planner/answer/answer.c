@@ -42,7 +42,7 @@ static uint64_t free_of(const struct mt_plan *plan, uint64_t used)
 
 static bool is_spent(struct search *search)
 {
-    size_t n = search->judge.asked->n + 1, most = REQUESTS_MOST / n;
+    size_t n = search->judge.requests->n + 1, most = REQUESTS_MOST / n;
     most = most < REPLAYS_LEAST ? REPLAYS_LEAST : most > REPLAYS_MOST ? REPLAYS_MOST : most;
     search->answer->is_cut |= search->judge.replays >= most;
     return search->judge.replays >= most;
@@ -120,7 +120,7 @@ static int try_settings(struct search *search)
         struct mt_judgement judgement;
         bool has_room = answer->fits != MT_SERVED_YES ||
                         free_of(plan, setting->most_used) > answer->free + more;
-        bool may = setting->fits || (answer->rest && plan->asked->ooms > 1);
+        bool may = setting->fits || (answer->rest && plan->requests->ooms > 1);
         if (!may || !is_new(answer, setting) || !has_room)
             continue;
         rc = judge_setting(search, setting, &judgement);
@@ -429,23 +429,23 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
 {
     const struct mt_plan *plan = search->answer->plan;
     struct mt_judge *judge = &search->judge;
-    judge->asked = plan->asked;
+    judge->requests = plan->requests;
     judge->recording = recording;
     judge->card = plan->card.total;
     judge->is_exact = plan->is_exact;
-    judge->trial = (struct mt_trial){.request = plan->asked->request,
-                                     .n = plan->asked->n,
+    judge->trial = (struct mt_trial){.request = plan->requests->request,
+                                     .n = plan->requests->n,
                                      .conf = plan->recorded_conf,
                                      .release = plan->release};
-    judge->event = plan->asked->n ? plan->asked->recorded[plan->asked->n - 1].event : 0;
-    judge->live = plan->asked->peak_allocated;
+    judge->event = plan->requests->n ? plan->requests->recorded[plan->requests->n - 1].event : 0;
+    judge->live = plan->requests->peak_allocated;
     for (size_t i = 0; recording && i < recording->n; i++)
         search->answer->forward += recording->block[i].phase == MT_PHASE_FORWARD;
     if (recording)
         mt_answer_about(search->answer, recording);
     if (!cut)
         return 0;
-    search->has_failed = calloc(cut->asked.n + 1, sizeof *search->has_failed);
+    search->has_failed = calloc(cut->requests.n + 1, sizeof *search->has_failed);
     if (!search->has_failed)
         return -ENOMEM;
     mt_cut_judge(cut, judge, search->has_failed);

@@ -57,7 +57,7 @@ struct mt_plan_answer {
  * names[*wrong]. All are to be cleared in any case. */
 int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
                     struct mt_recording *recording, const struct mt_replay *replay,
-                    const struct mt_asked *asked, const char *const *names, size_t n_names,
+                    const struct mt_requests *requests, const char *const *names, size_t n_names,
                     size_t *wrong);
 
 /* Return by how much less the change of that name lets be live, as modelled; 0: not known. */

@@ -32,7 +32,7 @@ static uint64_t factor_gradient(const struct mt_recording *recording,
     for (size_t i = mt_first_made(recording, node->begin), n = 0;
          n < 2 && i < recording->n && recording->block[i].begin < node->end; i++)
         if (recording->block[i].category != MT_CATEGORY_WORKSPACE)
-            made[n++] = mt_asked_bytes(&recording->block[i]);
+            made[n++] = mt_requested_bytes(&recording->block[i]);
     size_t at = made[1] && strstr(name, "11MmBackward");
     if (made[0] == weight || made[1] == weight)
         at = made[0] == weight;
@@ -48,15 +48,15 @@ uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_n
     for (uint32_t i = 0; i < node->n_saves; i++) {
         const struct mt_recorded_block *saved = mt_node_saved(recording, node, i);
         if (saved && saved->category == MT_CATEGORY_PARAMETERS)
-            weight = mt_asked_bytes(saved);
+            weight = mt_requested_bytes(saved);
     }
     if (!weight || !node->end || block->category == MT_CATEGORY_PARAMETERS ||
         (!strstr(name, "AddmmBackward") && !strstr(name, "11MmBackward")))
         return now;
     uint64_t gradient = factor_gradient(recording, node, name, weight);
-    uint64_t asked = mt_asked_bytes(block);
-    return gradient && gradient < asked
-               ? mt_to_uint64((double)now * (double)gradient / (double)asked)
+    uint64_t requests = mt_requested_bytes(block);
+    return gradient && gradient < requests
+               ? mt_to_uint64((double)now * (double)gradient / (double)requests)
                : now;
 }
 

@@ -135,7 +135,7 @@ static inline const struct mt_turn *mt_turns_end(const struct mt_recording *reco
 }
 
 /* Return the bytes that were asked for, but for their rounding to 512. */
-static inline uint64_t mt_asked_bytes(const struct mt_recorded_block *block)
+static inline uint64_t mt_requested_bytes(const struct mt_recorded_block *block)
 {
     return block->size - block->unused;
 }

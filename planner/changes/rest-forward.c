@@ -25,7 +25,7 @@ static bool are_equal(const struct mt_resting *resting, const struct mt_module_c
     const struct mt_recorded_block *a = resting->recording->block + first_block(resting, one),
                                    *b = resting->recording->block + first_block(resting, other);
     size_t i = 0;
-    while (i < n && mt_asked_bytes(&a[i]) == mt_asked_bytes(&b[i]))
+    while (i < n && mt_requested_bytes(&a[i]) == mt_requested_bytes(&b[i]))
         i++;
     return i == n;
 }

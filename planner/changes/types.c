@@ -45,7 +45,7 @@ void mt_drop_attention_copies(struct mt_edits *edits)
                                        *of = mt_recorded_at(recording, output);
         if (node->output == output)
             continue; /* a view */
-        if (copy && of && mt_asked_bytes(copy) == mt_asked_bytes(of) && node->name &&
+        if (copy && of && mt_requested_bytes(copy) == mt_requested_bytes(of) && node->name &&
             strstr(mt_string(recording->definitions, node->name), "CloneBackward"))
             mt_drop_block(edits, (size_t)(copy - recording->block));
         output = may_be_flash(recording, node) ? node->output : 0;

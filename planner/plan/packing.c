@@ -21,26 +21,28 @@ static uint64_t rounded(uint64_t size)
     return size > UINT64_MAX - UNIT ? size : (size + UNIT - 1) / UNIT * UNIT;
 }
 
-static size_t most_blocks(const struct mt_asked *asked)
+static size_t most_blocks(const struct mt_requests *requests)
 {
     size_t most = 0;
-    for (size_t i = 0; i < asked->n; i++)
-        if (asked->request[i].block >= most)
-            most = (size_t)asked->request[i].block + 1;
+    for (size_t i = 0; i < requests->n; i++)
+        if (requests->request[i].block >= most)
+            most = (size_t)requests->request[i].block + 1;
     return most;
 }
 
 /* Find the n lifetimes in the order of their begins. of: each request's lifetime as index + 1; 0:
  * none. */
-static size_t find_lives(const struct mt_asked *asked, struct life *lives, size_t *of, size_t *now)
+static size_t find_lives(const struct mt_requests *requests, struct life *lives, size_t *of,
+                         size_t *now)
 {
     size_t n = 0;
-    for (size_t i = 0; i < asked->n; i++) {
-        const struct mt_request *request = &asked->request[i];
+    for (size_t i = 0; i < requests->n; i++) {
+        const struct mt_request *request = &requests->request[i];
         size_t *current = &now[request->block];
         of[i] = 0;
         if (request->kind == MT_REQUEST_ALLOCATE) {
-            lives[n] = (struct life){.size = rounded(request->size), .begin = i, .end = asked->n};
+            lives[n] =
+                (struct life){.size = rounded(request->size), .begin = i, .end = requests->n};
             of[i] = *current = ++n;
         } else if ((request->kind == MT_REQUEST_FREE || request->kind == MT_REQUEST_COMPLETE) &&
                    *current) {
@@ -118,21 +120,21 @@ static uint64_t place_small(struct life *lives, const size_t *of, size_t n)
 
 /* Return what the packing needs. If there are so few large ones that small ones matter, place all
  * by size. */
-uint64_t mt_packing(const struct mt_asked *asked)
+uint64_t mt_packing(const struct mt_requests *requests)
 {
-    size_t blocks = most_blocks(asked), room = asked->allocs + asked->ooms + 1;
+    size_t blocks = most_blocks(requests), room = requests->allocs + requests->ooms + 1;
     struct life *lives = calloc(room, sizeof *lives), **sorted = calloc(room, sizeof *sorted);
     struct life **placed = calloc(MOST_LARGE + 1, sizeof *placed);
-    size_t *of = calloc(asked->n + 1, sizeof *of), *now = calloc(blocks + 1, sizeof *now);
+    size_t *of = calloc(requests->n + 1, sizeof *of), *now = calloc(blocks + 1, sizeof *now);
     uint64_t need = 0;
     if (lives && sorted && placed && of && now) {
-        size_t n = find_lives(asked, lives, of, now);
+        size_t n = find_lives(requests, lives, of, now);
         for (size_t i = 0; i < n; i++)
             sorted[i] = &lives[i];
         if (n)
             qsort(sorted, n, sizeof *sorted, larger);
         uint64_t large = place_large(sorted, n < MOST_LARGE ? n : MOST_LARGE, placed);
-        uint64_t small = place_small(lives, of, asked->n);
+        uint64_t small = place_small(lives, of, requests->n);
         need = small == UINT64_MAX ? 0 : large + small;
     }
     free(lives);

@@ -11,7 +11,7 @@
  * upper bound on the best packing. The largest blocks, at most 16,384, are placed first, in order
  * of size, each at the lowest place that is free for its whole lifetime; the others go in order of
  * time to the lowest gap. 0: out of memory. */
-uint64_t mt_packing(const struct mt_asked *asked);
+uint64_t mt_packing(const struct mt_requests *requests);
 
 /* A contiguous memory that is allocated from the lowest gap that fits. */
 

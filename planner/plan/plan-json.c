@@ -8,7 +8,7 @@ const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n)
 {
     const struct mt_plan *most = plans;
     for (size_t i = 1; i < n; i++)
-        if (plans[i].asked->peak_allocated > most->asked->peak_allocated)
+        if (plans[i].requests->peak_allocated > most->requests->peak_allocated)
             most = &plans[i];
     return most;
 }
@@ -28,7 +28,7 @@ static json_t *where(const struct mt_plan *plan, const struct mt_plan_setting *s
     if (setting->fits || !setting->oom_at)
         return json_null();
     uint32_t line = mt_plan_line(analysis, setting->oom_at);
-    mt_plan_phase(phase, analysis, plan->asked->device, setting->oom_at->event);
+    mt_plan_phase(phase, analysis, plan->requests->device, setting->oom_at->event);
     return json_pack(
         "{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "event", mt_json_number(setting->oom_at->event),
         "requested", mt_json_number(setting->oom.requested), "wanted",
@@ -56,14 +56,14 @@ static json_t *setting_json(const struct mt_plan *plan, const struct mt_plan_set
 static json_t *check_json(const struct mt_plan *plan)
 {
     const struct mt_plan_check *check = &plan->check;
-    const struct mt_asked *asked = plan->asked;
+    const struct mt_requests *requests = plan->requests;
     return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "out_of_memory",
                      mt_json_number(check->ooms), "out_of_memory_recorded",
-                     mt_json_number(asked->ooms), "events", mt_json_number(check->compared),
+                     mt_json_number(requests->ooms), "events", mt_json_number(check->compared),
                      "equal", mt_json_number(check->equal), "reserved_off_by",
                      mt_json_number(check->most), "first_event", mt_json_number(check->first_event),
-                     "requests_unknown", mt_json_number(asked->unknown), "allocated_before",
-                     mt_json_number(asked->from_before), "exact", plan->is_exact);
+                     "requests_unknown", mt_json_number(requests->unknown), "allocated_before",
+                     mt_json_number(requests->from_before), "exact", plan->is_exact);
 }
 
 static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *analysis)
@@ -72,21 +72,22 @@ static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *a
     for (size_t i = 0; i < plan->n; i++)
         json_array_append_new(settings, setting_json(plan, &plan->setting[i], analysis));
     json_t *by_program = json_array();
-    for (size_t i = 0; i < plan->asked->n_confs; i++)
-        json_array_append_new(by_program, mt_json_text(plan->asked->confs[i]));
+    for (size_t i = 0; i < plan->requests->n_confs; i++)
+        json_array_append_new(by_program, mt_json_text(plan->requests->confs[i]));
     json_t *recorded =
         json_pack("{s:o,s:o,s:o,s:o}", "conf", mt_json_text(plan->conf), "set_by_program",
-                  by_program, "peak_allocated", mt_json_number(plan->asked->peak_allocated),
-                  "peak_reserved", mt_json_number(plan->asked->peak_reserved));
+                  by_program, "peak_allocated", mt_json_number(plan->requests->peak_allocated),
+                  "peak_reserved", mt_json_number(plan->requests->peak_reserved));
     json_t *floor = json_pack("{s:o,s:o}", "live", mt_json_number(plan->floor.live), "packing",
                               mt_json_number_or_null(plan->floor.packing));
     json_t *card = json_pack(
         "{s:o,s:o,s:o}", "name", plan->card.name ? mt_json_text(plan->card.name) : json_null(),
         "total", mt_json_number_or_null(plan->card.total), "others",
-        plan->asked->knows_others ? mt_json_number(plan->asked->most_others) : json_null());
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "device", mt_json_index(plan->asked->device),
-                     "recorded", recorded, "floor", floor, "settings", settings, "card", card,
-                     "check", check_json(plan), "variable", mt_plan_variable(plan));
+        plan->requests->knows_others ? mt_json_number(plan->requests->most_others) : json_null());
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "device",
+                     mt_json_index(plan->requests->device), "recorded", recorded, "floor", floor,
+                     "settings", settings, "card", card, "check", check_json(plan), "variable",
+                     mt_plan_variable(plan));
 }
 
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,

@@ -34,6 +34,6 @@ const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *ana
                           uint64_t event);
 
 /* Return the stack whose innermost frame is the user's line of a request; 0: unknown. */
-uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_asked_at *at);
+uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_request_totals *at);
 
 #endif

@@ -30,7 +30,7 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], text[900];
     const struct mt_plan_check *check = &plan->check;
-    const struct mt_asked *asked = plan->asked;
+    const struct mt_requests *requests = plan->requests;
     if (plan->is_exact) {
         snprintf(text, sizeof text,
                  "Replayed: with the recorded setting, allocated and reserved memory match to the "
@@ -50,28 +50,28 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
                  plan->conf_problem);
         mt_put_lines(out, style, text);
     }
-    if (asked->unread_confs) {
+    if (requests->unread_confs) {
         snprintf(text, sizeof text,
                  "The program itself changes settings in a way that cannot be "
                  "replayed.");
         mt_put_lines(out, style, text);
     }
-    if (check->ooms != asked->ooms) {
+    if (check->ooms != requests->ooms) {
         snprintf(text, sizeof text, "Memory ran out %s in the run, and %s in its replay.",
-                 times_text(a, asked->ooms), times_text(b, check->ooms));
+                 times_text(a, requests->ooms), times_text(b, check->ooms));
         mt_put_lines(out, style, text);
     }
-    if (asked->unknown) {
+    if (requests->unknown) {
         snprintf(text, sizeof text,
                  "The trace lacks the requests of %s%s: the block's size is used instead, and "
                  "one stream and pool for all.",
-                 asked->unknown == asked->allocs ? "all " : "",
-                 allocations_text(a, asked->unknown));
+                 requests->unknown == requests->allocs ? "all " : "",
+                 allocations_text(a, requests->unknown));
         mt_put_lines(out, style, text);
     }
-    if (asked->from_before) {
+    if (requests->from_before) {
         snprintf(text, sizeof text, "The trace lacks %s from before it begins.",
-                 allocations_text(a, asked->from_before));
+                 allocations_text(a, requests->from_before));
         mt_put_lines(out, style, text);
     }
     if (!plan->knows_release)
@@ -83,12 +83,12 @@ static void print_own_settings(const struct mt_plan *plan, FILE *out, const stru
 {
     char times[MT_SIZE_TEXT], how_often[MT_SIZE_TEXT + 16] = "";
     char safe[MT_PLAN_CONF], text[MT_PLAN_CONF + 320];
-    const struct mt_asked *asked = plan->asked;
-    if (!asked->n_confs)
+    const struct mt_requests *requests = plan->requests;
+    if (!requests->n_confs)
         return;
-    const char *last = asked->confs[asked->n_confs - 1];
-    if (asked->n_confs > 1)
-        snprintf(how_often, sizeof how_often, " %s, finally", times_text(times, asked->n_confs));
+    const char *last = requests->confs[requests->n_confs - 1];
+    if (requests->n_confs > 1)
+        snprintf(how_often, sizeof how_often, " %s, finally", times_text(times, requests->n_confs));
     mt_safe_text(safe, sizeof safe, *last ? last : "PyTorch's defaults", 0, MT_CUT_END, style);
     snprintf(text, sizeof text,
              "The program itself configures the allocator%s to %s. From then on, this replaces "
@@ -101,7 +101,7 @@ static void print_own_settings(const struct mt_plan *plan, FILE *out, const stru
 static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char card[MT_SIZE_TEXT], others[MT_SIZE_TEXT], device[MT_SIZE_TEXT], text[400], name[200];
-    mt_device_text(device, plan->asked->device);
+    mt_device_text(device, plan->requests->device);
     mt_size_text(card, plan->card.total);
     if (plan->card.name)
         snprintf(name, sizeof name, "%s with %s", plan->card.name, card);
@@ -109,9 +109,9 @@ static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_st
         snprintf(name, sizeof name, "a card of %s", card);
     if (!plan->card.total)
         snprintf(text, sizeof text, "%s, card size unknown; pass --gpu or --memory", device);
-    else if (plan->asked->knows_others)
+    else if (plan->requests->knows_others)
         snprintf(text, sizeof text, "%s, %s, with up to %s used outside PyTorch", device, name,
-                 mt_size_text(others, plan->asked->most_others));
+                 mt_size_text(others, plan->requests->most_others));
     else
         snprintf(text, sizeof text, "%s, %s; use outside PyTorch is unknown", device, name);
     putc('\n', out);
@@ -152,7 +152,7 @@ static bool are_alike(const struct mt_plan_setting *a, const struct mt_plan_sett
 
 static bool has_own_row(const struct mt_plan_setting *setting)
 {
-    return setting->is_recorded || setting->is_asked || !*setting->conf;
+    return setting->is_recorded || setting->is_requested || !*setting->conf;
 }
 
 /* Count the settings with the same result as setting i that have no row of their own. */
@@ -167,7 +167,7 @@ static size_t count_alike(const struct mt_plan *plan, size_t i)
 static void print_settings(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     const struct mt_plan_setting *recorded = mt_plan_recorded(plan), *before = NULL;
-    uint64_t base = recorded ? recorded->peak_reserved : plan->asked->peak_reserved;
+    uint64_t base = recorded ? recorded->peak_reserved : plan->requests->peak_reserved;
     size_t shown = 0, left = 0;
     bool lacks_graphs = false;
     fputs("\n   reserved      change      unused  fits  setting (*: recorded; +N: N alike)\n", out);
@@ -199,11 +199,11 @@ static void print_floor(const struct mt_plan *plan, FILE *out)
 {
     char live[MT_SIZE_TEXT], packed[MT_SIZE_TEXT], avoidable[MT_SIZE_TEXT];
     const struct mt_plan_setting *recorded = mt_plan_recorded(plan);
-    uint64_t base = recorded ? recorded->peak_reserved : plan->asked->peak_reserved;
+    uint64_t base = recorded ? recorded->peak_reserved : plan->requests->peak_reserved;
     uint64_t floor = plan->floor.packing ? plan->floor.packing : plan->floor.live;
     fprintf(out, "\n%11s  live at the peak, %s: no allocator needs less\n",
             mt_size_text(live, plan->floor.live),
-            plan->asked->ooms ? "with what failed" : "as requested");
+            plan->requests->ooms ? "with what failed" : "as requested");
     if (plan->floor.packing)
         fprintf(out, "%11s  smallest known packing of the recorded lifetimes\n",
                 mt_size_text(packed, plan->floor.packing));
@@ -262,7 +262,7 @@ static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *
     mt_place_text(place, sizeof place, analysis->replay.definitions, line);
     mt_safe_text(safe, sizeof safe, line ? place : "an unknown line", 66, MT_CUT_END, style);
     mt_safe_text(place, sizeof place, conf_text(setting), 50, MT_CUT_END, style);
-    mt_plan_phase(phase, analysis, plan->asked->device, setting->oom_at->event);
+    mt_plan_phase(phase, analysis, plan->requests->device, setting->oom_at->event);
     fprintf(out, "\nDoes not fit with %s:\n  %s requested %s%sby %s;\n", place,
             mt_size_text(wanted, setting->oom.requested), phase, *phase ? "\n  " : "", safe);
     mt_size_text(wanted, setting->oom.wanted);
@@ -282,10 +282,10 @@ static void print_end(const struct mt_plan *plan, const struct mt_analysis *anal
                       const struct mt_style *style)
 {
     struct mt_ended ended = mt_analysis_ended(analysis);
-    if (plan->asked->ooms && ended.how == MT_ENDED_OUT_OF_MEMORY)
+    if (plan->requests->ooms && ended.how == MT_ENDED_OUT_OF_MEMORY)
         mt_put_lines(out, style,
                      "The run itself ran out of memory; the trace lacks what would have followed.");
-    else if (plan->asked->ooms)
+    else if (plan->requests->ooms)
         mt_put_lines(
             out, style,
             "The run itself ran out of memory, caught the error and continued; the trace lacks "

@@ -20,7 +20,7 @@ const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *ana
     return out;
 }
 
-uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_asked_at *at)
+uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_request_totals *at)
 {
     return mt_request_line(analysis->replay.definitions, at->stack, at->forward);
 }

@@ -44,7 +44,7 @@ const char *const mt_plan_candidates[] = {
 
 /* What a replay collects. */
 struct watch {
-    const struct mt_asked *asked;
+    const struct mt_requests *requests;
     struct mt_plan_setting *setting; /* NULL: not needed */
     struct mt_plan_check *check;     /* likewise */
     uint64_t peak;                   /* reserved so far */
@@ -52,7 +52,7 @@ struct watch {
     size_t end;                      /* after the last allocation */
 };
 
-static void compare(struct mt_plan_check *check, const struct mt_asked_at *recorded,
+static void compare(struct mt_plan_check *check, const struct mt_request_totals *recorded,
                     const struct mt_allocator_state *now)
 {
     uint64_t off = now->reserved > recorded->reserved ? now->reserved - recorded->reserved
@@ -70,7 +70,7 @@ static void note(void *context, size_t index, const struct mt_request *request,
                  const struct mt_allocator_state *now, bool out_of_memory)
 {
     struct watch *watch = context;
-    const struct mt_asked_at *recorded = &watch->asked->recorded[index];
+    const struct mt_request_totals *recorded = &watch->requests->recorded[index];
     struct mt_plan_setting *setting = watch->setting;
     bool is_block = request->kind == MT_REQUEST_ALLOCATE || request->kind == MT_REQUEST_FREE;
     if (watch->check)
@@ -101,19 +101,19 @@ static void note(void *context, size_t index, const struct mt_request *request,
 static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, uint64_t total,
                   struct watch *watch)
 {
-    const struct mt_asked *asked = plan->asked;
+    const struct mt_requests *requests = plan->requests;
     struct mt_allocator_card card = {
-        .total = total ? total : ENDLESS, .confs = asked->confs, .n_confs = asked->n_confs};
+        .total = total ? total : ENDLESS, .confs = requests->confs, .n_confs = requests->n_confs};
     struct mt_allocator *allocator = mt_allocator_create(conf, plan->release, &card);
     if (!allocator)
         return -ENOMEM;
-    int rc = mt_allocator_feed_watched(allocator, asked->request, asked->n, note, watch);
+    int rc = mt_allocator_feed_watched(allocator, requests->request, requests->n, note, watch);
     const struct mt_allocator_oom *oom = mt_allocator_first_oom(allocator);
     if (watch->setting) {
         watch->setting->fits = !oom;
         watch->setting->retries = mt_allocator_now(allocator)->retries;
         watch->setting->oom = oom ? *oom : (struct mt_allocator_oom){0};
-        watch->setting->oom_at = oom ? &asked->recorded[oom->index] : NULL;
+        watch->setting->oom_at = oom ? &requests->recorded[oom->index] : NULL;
     }
     mt_allocator_destroy(allocator);
     return rc;
@@ -121,10 +121,10 @@ static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, 
 
 /* Return the end of the measured part: the last allocation, since only the program's exit follows.
  */
-static size_t end_of(const struct mt_asked *asked)
+static size_t end_of(const struct mt_requests *requests)
 {
-    size_t end = asked->n;
-    while (end && asked->request[end - 1].kind != MT_REQUEST_ALLOCATE)
+    size_t end = requests->n;
+    while (end && requests->request[end - 1].kind != MT_REQUEST_ALLOCATE)
         end--;
     return end;
 }
@@ -134,13 +134,15 @@ static int try_setting(const struct mt_plan *plan, struct mt_plan_setting *setti
                        const struct mt_alloc_conf *conf)
 {
     struct mt_plan_setting endless = *setting;
-    struct watch watch = {.asked = plan->asked, .setting = setting, .end = end_of(plan->asked)};
+    struct watch watch = {
+        .requests = plan->requests, .setting = setting, .end = end_of(plan->requests)};
     setting->is_async = conf->async;
-    setting->lacks_graphs = conf->async && plan->asked->private_allocs;
+    setting->lacks_graphs = conf->async && plan->requests->private_allocs;
     int rc = replay(plan, conf, plan->card.total, &watch);
     if (rc || setting->fits)
         return rc;
-    watch = (struct watch){.asked = plan->asked, .setting = &endless, .end = end_of(plan->asked)};
+    watch = (struct watch){
+        .requests = plan->requests, .setting = &endless, .end = end_of(plan->requests)};
     rc = replay(plan, conf, 0, &watch);
     setting->peak_reserved = endless.peak_reserved;
     setting->peak_allocated = endless.peak_allocated;
@@ -159,7 +161,7 @@ static const struct mt_plan_setting *find(const struct mt_plan *plan, const char
 }
 
 /* Add a setting. -EINVAL: the release does not have it. */
-static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is_asked,
+static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is_requested,
                struct mt_alloc_conf_error *error)
 {
     struct mt_alloc_conf conf;
@@ -175,8 +177,8 @@ static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is
     if (MT_GROW(plan->setting, *capacity, plan->n))
         return -ENOMEM;
     struct mt_plan_setting *setting = &plan->setting[plan->n++];
-    *setting =
-        (struct mt_plan_setting){.is_asked = is_asked, .is_recorded = !strcmp(text, plan->conf)};
+    *setting = (struct mt_plan_setting){.is_requested = is_requested,
+                                        .is_recorded = !strcmp(text, plan->conf)};
     snprintf(setting->conf, sizeof setting->conf, "%s", text);
     return try_setting(plan, setting, &conf);
 }
@@ -191,27 +193,28 @@ MT_ORDER(better, struct mt_plan_setting,
 /* Check the recorded setting on the recorded card against the trace, and find the floor. */
 static int check(struct mt_plan *plan)
 {
-    struct watch watch = {.asked = plan->asked, .check = &plan->check};
-    uint64_t total = plan->asked->knows_others ? plan->asked->card : 0;
+    struct watch watch = {.requests = plan->requests, .check = &plan->check};
+    uint64_t total = plan->requests->knows_others ? plan->requests->card : 0;
     int rc = replay(plan, &plan->recorded_conf, total, &watch);
-    plan->is_exact =
-        !rc && !plan->asked->unknown && !plan->asked->unread_confs && !plan->asked->from_before &&
-        !plan->recorded_conf.async && plan->knows_release && !plan->conf_problem[0] &&
-        plan->check.equal == plan->check.compared && plan->check.ooms == plan->asked->ooms;
+    plan->is_exact = !rc && !plan->requests->unknown && !plan->requests->unread_confs &&
+                     !plan->requests->from_before && !plan->recorded_conf.async &&
+                     plan->knows_release && !plan->conf_problem[0] &&
+                     plan->check.equal == plan->check.compared &&
+                     plan->check.ooms == plan->requests->ooms;
     return rc == -EINVAL ? 0 : rc;
 }
 
 /* Return the peak of live requested bytes. */
-static uint64_t live_peak(const struct mt_asked *asked)
+static uint64_t live_peak(const struct mt_requests *requests)
 {
     uint64_t now = 0, most = 0;
     size_t blocks = 0;
-    for (size_t i = 0; i < asked->n; i++)
-        if (asked->request[i].block >= blocks)
-            blocks = (size_t)asked->request[i].block + 1;
+    for (size_t i = 0; i < requests->n; i++)
+        if (requests->request[i].block >= blocks)
+            blocks = (size_t)requests->request[i].block + 1;
     uint64_t *size = calloc(blocks + 1, sizeof *size);
-    for (size_t i = 0; size && i < asked->n; i++) {
-        const struct mt_request *request = &asked->request[i];
+    for (size_t i = 0; size && i < requests->n; i++) {
+        const struct mt_request *request = &requests->request[i];
         if (request->kind == MT_REQUEST_ALLOCATE) {
             size[request->block] = request->size;
             now += request->size;
@@ -250,11 +253,11 @@ static int try_all(struct mt_plan *plan, const struct mt_plan_question *question
     return rc;
 }
 
-int mt_plan_make(struct mt_plan *plan, const struct mt_asked *asked,
+int mt_plan_make(struct mt_plan *plan, const struct mt_requests *requests,
                  const struct mt_plan_question *question, size_t *wrong,
                  struct mt_alloc_conf_error *error)
 {
-    *plan = (struct mt_plan){.asked = asked, .card = question->card};
+    *plan = (struct mt_plan){.requests = requests, .card = question->card};
     struct mt_recorded_setup setup;
     mt_setup_of(&setup, question->torch, question->conf);
     plan->release = setup.release;
@@ -263,17 +266,17 @@ int mt_plan_make(struct mt_plan *plan, const struct mt_asked *asked,
     snprintf(plan->conf_problem, sizeof plan->conf_problem, "%s", setup.problem.text);
     plan->is_other_card = question->card.total != 0;
     if (!plan->is_other_card)
-        plan->card.total = asked->knows_others ? asked->card : 0;
+        plan->card.total = requests->knows_others ? requests->card : 0;
     snprintf(plan->conf, sizeof plan->conf, "%s", question->conf ? question->conf : "");
     int rc = check(plan);
     if (!rc)
         rc = try_all(plan, question, wrong, error);
     if (rc)
         return rc;
-    plan->floor.live = live_peak(asked);
+    plan->floor.live = live_peak(requests);
     if (plan->n)
         qsort(plan->setting, plan->n, sizeof *plan->setting, better);
-    plan->floor.packing = least(plan, mt_packing(asked));
+    plan->floor.packing = least(plan, mt_packing(requests));
     return 0;
 }
 

@@ -24,18 +24,18 @@ struct mt_plan_card {
 /* One setting on the card. Sizes are bytes. */
 struct mt_plan_setting {
     char conf[MT_PLAN_CONF]; /* "": PyTorch's defaults */
-    bool is_asked;           /* requested by the user, not from memtap's list */
+    bool is_requested;       /* requested by the user, not from memtap's list */
     bool is_recorded;        /* what the run had */
     bool is_async;           /* CUDA's driver allocates: always modelled */
     bool lacks_graphs;       /* and the run has private pools: graphs' memory is missing */
     bool fits;
     uint64_t peak_reserved; /* on the card; if it does not fit, on an unlimited card */
     uint64_t peak_allocated;
-    uint64_t most_used;               /* peak use of the card, including others; as peak_reserved */
-    uint64_t peak_event;              /* when the peak was first reserved: the event's number */
-    uint64_t retries;                 /* times that the cache had to be emptied */
-    struct mt_allocator_oom oom;      /* if it does not fit: the first failure */
-    const struct mt_asked_at *oom_at; /* in the trace; NULL: it fits */
+    uint64_t most_used;          /* peak use of the card, including others; as peak_reserved */
+    uint64_t peak_event;         /* when the peak was first reserved: the event's number */
+    uint64_t retries;            /* times that the cache had to be emptied */
+    struct mt_allocator_oom oom; /* if it does not fit: the first failure */
+    const struct mt_request_totals *oom_at; /* in the trace; NULL: it fits */
     /* Fragmentation over time: peak of reserved minus allocated memory in equal parts of the
      * requests up to the last allocation. */
     uint64_t unused[MT_PLAN_POINTS];
@@ -51,7 +51,7 @@ struct mt_plan_check {
 };
 
 struct mt_plan {
-    const struct mt_asked *asked;
+    const struct mt_requests *requests;
     struct mt_torch_release release;
     bool knows_release; /* else the newest is assumed */
     bool is_exact;      /* all requests are known and the check matches: replayed, else modelled */
@@ -80,7 +80,7 @@ struct mt_plan_question {
 
 /* Replay all settings. Return 0, -ENOMEM, or -EINVAL if a requested setting is invalid: *wrong is
  * its index, and error has the reason. Clear the plan in any case. */
-int mt_plan_make(struct mt_plan *plan, const struct mt_asked *asked,
+int mt_plan_make(struct mt_plan *plan, const struct mt_requests *requests,
                  const struct mt_plan_question *question, size_t *wrong,
                  struct mt_alloc_conf_error *error);
 void mt_plan_clear(struct mt_plan *plan);

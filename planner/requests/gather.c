@@ -18,40 +18,40 @@ static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *numb
 }
 
 /* Note the card's memory in use outside PyTorch, by CUDA's calls; samples are added at the end. */
-static int note_others(struct mt_asking *asking, const struct mt_replay *replay, unsigned slot,
+static int note_others(struct mt_gathered *gathered, const struct mt_replay *replay, unsigned slot,
                        const struct mt_gather_at *at)
 {
     uint64_t cuda = replay->of_cuda.now[slot].allocated;
     uint64_t others = cuda > at->reserved ? cuda - at->reserved : 0;
-    if (others == asking->others)
+    if (others == gathered->others)
         return 0;
-    asking->others = others;
+    gathered->others = others;
     struct mt_gather_at base = {
-        .event = at->event, .allocated = asking->n_samples, .reserved = cuda};
-    return mt_gather_ask(asking, &base,
+        .event = at->event, .allocated = gathered->n_samples, .reserved = cuda};
+    return mt_gather_add(gathered, &base,
                          (struct mt_request){.size = others, .kind = MT_REQUEST_OTHERS});
 }
 
 /* Begin a private pool with its first request. */
-static int begin_pool(struct mt_asking *asking, uint64_t event, unsigned pool)
+static int begin_pool(struct mt_gathered *gathered, uint64_t event, unsigned pool)
 {
     struct mt_request create = {.pool = pool & MT_GATHER_MOST_POOLS,
                                 .kind = MT_REQUEST_POOL_CREATE};
-    if (pool <= asking->n_pools)
+    if (pool <= gathered->n_pools)
         return 0;
-    asking->n_pools = pool;
-    return mt_gather_ask(asking, &(struct mt_gather_at){.event = event}, create);
+    gathered->n_pools = pool;
+    return mt_gather_add(gathered, &(struct mt_gather_at){.event = event}, create);
 }
 
 /* Drop a library's failed request: the program continued without it. */
-static void forget_library(struct mt_asking *asking)
+static void forget_library(struct mt_gathered *gathered)
 {
-    if (!asking->library_wanted)
+    if (!gathered->library_wanted)
         return;
-    asking->asked.request[asking->library_at].size -= asking->library_wanted;
-    asking->asked.request[asking->library_at].stream = 0;
-    asking->library_wanted = 0;
-    asking->asked.ooms--;
+    gathered->requests.request[gathered->library_at].size -= gathered->library_wanted;
+    gathered->requests.request[gathered->library_at].stream = 0;
+    gathered->library_wanted = 0;
+    gathered->requests.ooms--;
 }
 
 /* Add the request of a block. */
@@ -59,20 +59,20 @@ static int on_request(struct mt_gathering *g, const struct mt_replay *replay,
                       const struct mt_torch_block *block, const struct mt_event *event,
                       struct mt_gather_at at)
 {
-    struct mt_asking *asking = &g->device[block->slot];
+    struct mt_gathered *gathered = &g->device[block->slot];
     const struct mt_thread_state *thread = replay->present.thread;
     unsigned stream, pool = mt_gather_pool(block->pool_number);
     at.event = replay->events;
-    forget_library(asking);
-    if (note_others(asking, replay, block->slot, &at) ||
-        number_of(&asking->streams, block->stream, &stream) ||
-        begin_pool(asking, replay->events, pool))
+    forget_library(gathered);
+    if (note_others(gathered, replay, block->slot, &at) ||
+        number_of(&gathered->streams, block->stream, &stream) ||
+        begin_pool(gathered, replay->events, pool))
         return -ENOMEM;
-    asking->asked.others_streams += stream != 0;
-    asking->asked.private_allocs += pool != 0;
+    gathered->requests.others_streams += stream != 0;
+    gathered->requests.private_allocs += pool != 0;
     at.stack = event->stack;
     at.forward = thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack : 0;
-    return mt_gather_ask(asking, &at,
+    return mt_gather_add(gathered, &at,
                          (struct mt_request){.size = block->size - block->unused ?: 1,
                                              .block = block->number,
                                              .stream = (uint16_t)stream,
@@ -84,14 +84,14 @@ static int allocated(void *data, const struct mt_replay *replay, struct mt_torch
                      const struct mt_event *event)
 {
     struct mt_gathering *g = data;
-    struct mt_asked *asked = &g->device[block->slot].asked;
+    struct mt_requests *requests = &g->device[block->slot].requests;
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
-    asked->allocs++;
-    asked->unknown += !mt_requests_of(&replay->present.thread->requests, block->slot);
-    if (asked->peak_allocated < allocated)
-        asked->peak_allocated = allocated;
-    if (asked->peak_reserved < reserved)
-        asked->peak_reserved = reserved;
+    requests->allocs++;
+    requests->unknown += !mt_requests_of(&replay->present.thread->requests, block->slot);
+    if (requests->peak_allocated < allocated)
+        requests->peak_allocated = allocated;
+    if (requests->peak_reserved < reserved)
+        requests->peak_reserved = reserved;
     return on_request(g, replay, block, event,
                       (struct mt_gather_at){.allocated = allocated, .reserved = reserved});
 }
@@ -101,16 +101,16 @@ static int failed(void *data, const struct mt_replay *replay, struct mt_torch_bl
                   const struct mt_event *event)
 {
     struct mt_gathering *g = data;
-    struct mt_asking *asking = &g->device[block->slot];
+    struct mt_gathered *gathered = &g->device[block->slot];
     struct mt_request free = {.block = block->number, .kind = MT_REQUEST_FREE};
-    asking->asked.ooms++;
-    asking->others = UINT64_MAX; /* what was free then counts: the next sample may say it */
+    gathered->requests.ooms++;
+    gathered->others = UINT64_MAX; /* what was free then counts: the next sample may say it */
     if (on_request(g, replay, block, event,
                    (struct mt_gather_at){.allocated = event->OOM.allocated,
                                          .reserved = event->OOM.reserved}) ||
-        mt_gather_ask(asking, &(struct mt_gather_at){.event = replay->events}, free))
+        mt_gather_add(gathered, &(struct mt_gather_at){.event = replay->events}, free))
         return -ENOMEM;
-    asking->others = UINT64_MAX;
+    gathered->others = UINT64_MAX;
     return 0;
 }
 
@@ -118,26 +118,26 @@ static int freed(void *data, const struct mt_replay *replay, struct mt_torch_blo
                  const struct mt_event *event)
 {
     struct mt_gathering *g = data;
-    struct mt_asking *asking = &g->device[block->slot];
+    struct mt_gathered *gathered = &g->device[block->slot];
     struct mt_gather_at at = {.event = replay->events};
     if (!block->event) {
-        asking->asked.from_before++;
+        gathered->requests.from_before++;
         return 0;
     }
-    asking->asked.frees++;
+    gathered->requests.frees++;
     if (block->waits) { /* any stream other than the default one */
         struct mt_request use = {.block = block->number,
                                  .stream = MT_GATHER_OTHER_STREAM,
                                  .kind = MT_REQUEST_RECORD_STREAM};
-        asking->asked.waits++;
-        if (mt_gather_ask(asking, &at, use))
+        gathered->requests.waits++;
+        if (mt_gather_add(gathered, &at, use))
             return -ENOMEM;
     }
     if (event->kind == MT_FREE) {
         at.allocated = event->FREE.allocated;
         at.reserved = event->FREE.reserved;
     }
-    return mt_gather_ask(asking, &at,
+    return mt_gather_add(gathered, &at,
                          (struct mt_request){.block = block->number, .kind = MT_REQUEST_FREE});
 }
 
@@ -146,7 +146,7 @@ static int completed(void *data, const struct mt_replay *replay, struct mt_torch
 {
     struct mt_gathering *g = data;
     (void)event;
-    return mt_gather_ask(&g->device[block->slot], &(struct mt_gather_at){.event = replay->events},
+    return mt_gather_add(&g->device[block->slot], &(struct mt_gather_at){.event = replay->events},
                          (struct mt_request){.block = block->number, .kind = MT_REQUEST_COMPLETE});
 }
 
@@ -173,11 +173,11 @@ void mt_gathering_destroy(struct mt_gathering *g)
     if (!g)
         return;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-        struct mt_asking *asking = &g->device[slot];
-        free(asking->asked.request);
-        free(asking->asked.recorded);
-        free(asking->sample);
-        mt_address_map_clear(&asking->streams);
+        struct mt_gathered *gathered = &g->device[slot];
+        free(gathered->requests.request);
+        free(gathered->requests.recorded);
+        free(gathered->sample);
+        mt_address_map_clear(&gathered->streams);
     }
     mt_address_map_clear(&g->threads);
     mt_torch_memory_clear(&g->memory);
@@ -189,74 +189,75 @@ void mt_gathering_destroy(struct mt_gathering *g)
 
 /* Note the device's own figure of used memory, beyond CUDA's calls: contexts, other processes.
  * Return 0 or -ENOMEM. */
-static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
+static int on_sample(struct mt_gathered *gathered, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
     if (event->DEVICE_MEMORY.free > event->DEVICE_MEMORY.total)
         return 0;
-    asking->asked.card = event->DEVICE_MEMORY.total;
+    gathered->requests.card = event->DEVICE_MEMORY.total;
     struct mt_gather_sample sample = {replay->samples.last[mt_device_slot(event->device)],
-                                      asking->freeing != 0};
-    if (MT_APPEND(asking->sample, asking->samples_capacity, asking->n_samples, sample))
+                                      gathered->freeing != 0};
+    if (MT_APPEND(gathered->sample, gathered->samples_capacity, gathered->n_samples, sample))
         return -ENOMEM;
-    asking->others = UINT64_MAX; /* to be told again */
+    gathered->others = UINT64_MAX; /* to be told again */
     return 0;
 }
 
 /* Note that a library's request to the card failed; the program needs it unless it continues. */
-static int on_library(struct mt_asking *asking, const struct mt_replay *replay,
+static int on_library(struct mt_gathered *gathered, const struct mt_replay *replay,
                       const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_gather_at at = {.event = replay->events,
                               .reserved = replay->of_torch.now[slot].reserved};
-    forget_library(asking);
-    if (note_others(asking, replay, slot, &at))
+    forget_library(gathered);
+    if (note_others(gathered, replay, slot, &at))
         return -ENOMEM;
     struct mt_request wanted = {
-        .size = asking->others + event->size, .stream = 1, .kind = MT_REQUEST_OTHERS};
-    at = (struct mt_gather_at){.event = replay->events, .allocated = asking->n_samples};
-    asking->others = UINT64_MAX; /* to be told again */
-    asking->asked.ooms++;
-    asking->library_wanted = event->size;
-    asking->library_at = asking->asked.n;
-    return mt_gather_ask(asking, &at, wanted);
+        .size = gathered->others + event->size, .stream = 1, .kind = MT_REQUEST_OTHERS};
+    at = (struct mt_gather_at){.event = replay->events, .allocated = gathered->n_samples};
+    gathered->others = UINT64_MAX; /* to be told again */
+    gathered->requests.ooms++;
+    gathered->library_wanted = event->size;
+    gathered->library_at = gathered->requests.n;
+    return mt_gather_add(gathered, &at, wanted);
 }
 
 /* Note how much is CUDA's now. */
-static void note_cuda(struct mt_asking *asking, uint32_t thread, uint64_t bytes)
+static void note_cuda(struct mt_gathered *gathered, uint32_t thread, uint64_t bytes)
 {
-    if (bytes < asking->cuda)
-        asking->freeing = thread;
-    else if (asking->freeing == thread)
-        asking->freeing = 0;
-    if (bytes > asking->cuda && asking->n_samples)
-        asking->sample[asking->n_samples - 1].may_have_twice = true;
-    asking->cuda = bytes;
+    if (bytes < gathered->cuda)
+        gathered->freeing = thread;
+    else if (gathered->freeing == thread)
+        gathered->freeing = 0;
+    if (bytes > gathered->cuda && gathered->n_samples)
+        gathered->sample[gathered->n_samples - 1].may_have_twice = true;
+    gathered->cuda = bytes;
 }
 
 int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_gathering *g = data;
-    struct mt_asking *asking = &g->device[mt_device_slot(event->device)];
-    mt_handles_note(&asking->asked.handles, replay, event);
-    note_cuda(asking, event->thread, replay->cuda.heap.total[mt_device_slot(event->device)].bytes);
+    struct mt_gathered *gathered = &g->device[mt_device_slot(event->device)];
+    mt_handles_note(&gathered->requests.handles, replay, event);
+    note_cuda(gathered, event->thread,
+              replay->cuda.heap.total[mt_device_slot(event->device)].bytes);
     switch (event->kind) {
     case MT_ALLOC:
     case MT_FREE:
     case MT_OOM:
-        asking->asked.device = event->device;
+        gathered->requests.device = event->device;
         break;
     case MT_EMPTY_CACHE:
     case MT_MEMORY_LIMIT:
     case MT_ALLOC_CONF:
         return mt_gather_other(g, replay, event);
     case MT_DEVICE_MEMORY:
-        return on_sample(asking, replay, event);
+        return on_sample(gathered, replay, event);
     case MT_CUDA_MALLOC:
         if (mt_cuda_is_oom(event) && replay->of_torch.now[mt_device_slot(event->device)].event &&
             mt_is_of_library(replay->definitions, event->stack))
-            return on_library(asking, replay, event);
+            return on_library(gathered, replay, event);
     }
     return mt_gather_frees(g, event) || mt_torch_memory_event(&g->memory, replay, event) ? -ENOMEM
                                                                                          : 0;
@@ -264,7 +265,7 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
 
 size_t mt_gathering_beside(const struct mt_gathering *g, unsigned slot)
 {
-    return g->device[slot].asked.others_streams;
+    return g->device[slot].requests.others_streams;
 }
 
 static uint64_t besides_cuda(const struct mt_sample *sample)
@@ -289,11 +290,11 @@ static void settle(struct mt_sample *sample, const struct mt_sample *other)
  * while no CUDA object is destroyed, so all later samples count. If NVML does not distinguish
  * processes, only the next one does. The last samples are corrected by those before them.
  */
-static void settle_samples(struct mt_asking *asking)
+static void settle_samples(struct mt_gathered *gathered)
 {
     enum { LAST = 3 };
-    struct mt_gather_sample *sample = asking->sample;
-    size_t n = asking->n_samples;
+    struct mt_gather_sample *sample = gathered->sample;
+    size_t n = gathered->n_samples;
     struct mt_sample next = n ? sample[n - 1].of : (struct mt_sample){0};
     for (size_t i = n; i > 1; i--) {
         struct mt_sample this = sample[i - 2].of;
@@ -308,47 +309,47 @@ static void settle_samples(struct mt_asking *asking)
 /* Return the sample that tells what else was on the card at a request. It is the one before it; at
  * a request that failed the next one, if CUDA allocated nothing in between: the context may have
  * grown since the one before, and filled the card with it. */
-static const struct mt_sample *sample_at(const struct mt_asking *asking, size_t place)
+static const struct mt_sample *sample_at(const struct mt_gathered *gathered, size_t place)
 {
-    const struct mt_asked_at *told = &asking->asked.recorded[place];
+    const struct mt_request_totals *told = &gathered->requests.recorded[place];
     size_t before = told->allocated;
-    bool has_next = before < asking->n_samples && mt_failed(&asking->asked, place + 1) &&
-                    asking->sample[before].of.cuda_bytes == told->reserved;
-    return &asking->sample[has_next ? before : before ? before - 1 : 0].of;
+    bool has_next = before < gathered->n_samples && mt_failed(&gathered->requests, place + 1) &&
+                    gathered->sample[before].of.cuda_bytes == told->reserved;
+    return &gathered->sample[has_next ? before : before ? before - 1 : 0].of;
 }
 
 /* Add the samples to the figures from CUDA's calls. */
-static void finish_others(struct mt_asking *asking)
+static void finish_others(struct mt_gathered *gathered)
 {
-    struct mt_asked *asked = &asking->asked;
-    asked->knows_others = asking->n_samples > 0;
-    settle_samples(asking);
-    for (size_t i = 0; i < asked->n; i++)
-        if (asked->request[i].kind == MT_REQUEST_OTHERS) {
-            if (asking->n_samples)
-                asked->request[i].size += besides_cuda(sample_at(asking, i));
-            asked->recorded[i].allocated = asked->recorded[i].reserved = 0;
-            if (asked->most_others < asked->request[i].size)
-                asked->most_others = asked->request[i].size;
+    struct mt_requests *requests = &gathered->requests;
+    requests->knows_others = gathered->n_samples > 0;
+    settle_samples(gathered);
+    for (size_t i = 0; i < requests->n; i++)
+        if (requests->request[i].kind == MT_REQUEST_OTHERS) {
+            if (gathered->n_samples)
+                requests->request[i].size += besides_cuda(sample_at(gathered, i));
+            requests->recorded[i].allocated = requests->recorded[i].reserved = 0;
+            if (requests->most_others < requests->request[i].size)
+                requests->most_others = requests->request[i].size;
         }
 }
 
-const struct mt_asked *mt_gathering_finish(struct mt_gathering *g, size_t *n)
+const struct mt_requests *mt_gathering_finish(struct mt_gathering *g, size_t *n)
 {
     *n = 0;
     for (size_t i = 0; i < g->n_threads; i++)
         mt_gather_end_frees(g, &g->thread[i]);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-        struct mt_asking *asking = &g->device[slot];
-        finish_others(asking);
-        mt_gather_finish_limits(g, &asking->asked);
-        asking->asked.confs = g->conf;
-        asking->asked.n_confs = g->n_confs;
-        if (!asking->asked.allocs && !asking->asked.ooms)
+        struct mt_gathered *gathered = &g->device[slot];
+        finish_others(gathered);
+        mt_gather_finish_limits(g, &gathered->requests);
+        gathered->requests.confs = g->conf;
+        gathered->requests.n_confs = g->n_confs;
+        if (!gathered->requests.allocs && !gathered->requests.ooms)
             continue;
         if (MT_GROW(g->result, g->results_capacity, *n))
             return NULL;
-        g->result[(*n)++] = asking->asked;
+        g->result[(*n)++] = gathered->requests;
     }
     return g->result;
 }

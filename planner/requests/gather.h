@@ -17,7 +17,7 @@
 #include "planner/allocator/requests.h"
 
 /* The trace's totals after a request, in bytes. */
-struct mt_asked_at {
+struct mt_request_totals {
     uint64_t event;     /* its number in the trace, from 1 */
     uint64_t allocated; /* PyTorch's totals, for allocations and frees only */
     uint64_t reserved;
@@ -25,10 +25,10 @@ struct mt_asked_at {
         forward; /* an allocation's stack, and in backward that of the forward line; 0: unknown */
 };
 
-struct mt_asked {
+struct mt_requests {
     int device; /* CUDA's index */
     struct mt_request *request;
-    struct mt_asked_at *recorded; /* as many */
+    struct mt_request_totals *recorded; /* as many */
     size_t n;
     size_t allocs, frees;     /* of these */
     size_t unknown;           /* allocations whose request is unknown */
@@ -61,12 +61,12 @@ size_t mt_gathering_beside(const struct mt_gathering *gathering, unsigned slot);
 
 /* Finish at the end of the trace. Return the requests of the *n devices on which PyTorch allocated,
  * by index, owned by the gathering; NULL: none. */
-const struct mt_asked *mt_gathering_finish(struct mt_gathering *gathering, size_t *n);
+const struct mt_requests *mt_gathering_finish(struct mt_gathering *gathering, size_t *n);
 
 /* Return whether the request at that place failed. */
-bool mt_failed(const struct mt_asked *asked, size_t place);
+bool mt_failed(const struct mt_requests *requests, size_t place);
 
 /* Return how many requests came up to the last one that failed, with it; 0: none failed. */
-size_t mt_failed_last(const struct mt_asked *asked);
+size_t mt_failed_last(const struct mt_requests *requests);
 
 #endif

@@ -23,8 +23,8 @@ struct mt_gather_thread {
     unsigned frees_slot;
 };
 
-struct mt_asking {
-    struct mt_asked asked;
+struct mt_gathered {
+    struct mt_requests requests;
     size_t requests_capacity, recorded_capacity;
     struct mt_address_map streams; /* their numbers, by handle */
     unsigned n_pools;              /* that were begun */
@@ -41,7 +41,7 @@ struct mt_asking {
 };
 
 struct mt_gathering {
-    struct mt_asking device[MT_DEVICES]; /* by slot */
+    struct mt_gathered device[MT_DEVICES]; /* by slot */
     struct mt_torch_memory memory;
     struct mt_address_map threads; /* indices + 1 */
     struct mt_gather_thread *thread;
@@ -49,12 +49,12 @@ struct mt_gathering {
     const char **conf; /* settings made by the program, in order */
     size_t n_confs, confs_capacity;
     double own_fraction; /* of the recorded settings; 1: none */
-    struct mt_asked *result;
+    struct mt_requests *result;
     size_t results_capacity;
 };
 
 /* Add a request. 0 or -ENOMEM. */
-int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
+int mt_gather_add(struct mt_gathered *gathered, const struct mt_gather_at *at,
                   struct mt_request request);
 
 /* Note other calls to the allocator: empty_cache, limits, settings. Return 0 or -ENOMEM. */
@@ -62,7 +62,7 @@ int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
                     const struct mt_event *event);
 
 /* Finish at the end of the trace: turn limits into fractions of the card. */
-void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *asked);
+void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_requests *requests);
 
 /* Return a pool's number among requests. */
 static inline unsigned mt_gather_pool(uint32_t number)

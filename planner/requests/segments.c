@@ -18,22 +18,22 @@ static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t threa
 void mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
 {
     if (thread->frees)
-        g->device[thread->frees_slot].asked.request[thread->frees - 1].kind =
+        g->device[thread->frees_slot].requests.request[thread->frees - 1].kind =
             MT_REQUEST_EMPTY_CACHE;
     thread->frees = 0;
 }
 
 int mt_gather_frees(struct mt_gathering *g, const struct mt_event *event)
 {
-    bool asks =
+    bool is_request =
         event->kind == MT_OOM || (event->kind == MT_CUDA_MALLOC &&
                                   mt_cuda_api_space(event->CUDA_MALLOC.api) != MT_SPACE_HOST);
-    if (!asks && event->kind != MT_ALLOC && event->kind != MT_FREE)
+    if (!is_request && event->kind != MT_ALLOC && event->kind != MT_FREE)
         return 0;
     struct mt_gather_thread *thread = thread_of(g, event->thread);
     if (!thread)
         return -ENOMEM;
-    if (asks) /* they may have made room for this */
+    if (is_request) /* they may have made room for this */
         thread->frees = 0;
     mt_gather_end_frees(g, thread);
     return 0;
@@ -42,14 +42,14 @@ int mt_gather_frees(struct mt_gathering *g, const struct mt_event *event)
 /* Move the last request before the one that stands for the thread's frees. */
 static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
 {
-    struct mt_asked *asked = &g->device[thread->frees_slot].asked;
-    size_t to = thread->frees - 1, last = asked->n - 1;
-    struct mt_request request = asked->request[last];
-    struct mt_asked_at at = asked->recorded[last];
-    memmove(&asked->request[to + 1], &asked->request[to], (last - to) * sizeof request);
-    memmove(&asked->recorded[to + 1], &asked->recorded[to], (last - to) * sizeof at);
-    asked->request[to] = request;
-    asked->recorded[to] = at;
+    struct mt_requests *requests = &g->device[thread->frees_slot].requests;
+    size_t to = thread->frees - 1, last = requests->n - 1;
+    struct mt_request request = requests->request[last];
+    struct mt_request_totals at = requests->recorded[last];
+    memmove(&requests->request[to + 1], &requests->request[to], (last - to) * sizeof request);
+    memmove(&requests->recorded[to + 1], &requests->recorded[to], (last - to) * sizeof at);
+    requests->request[to] = request;
+    requests->recorded[to] = at;
     for (size_t i = 0; i < g->n_threads; i++)
         g->thread[i].frees +=
             g->thread[i].frees > to && g->thread[i].frees_slot == thread->frees_slot;
@@ -65,7 +65,7 @@ static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread,
                                  .kind = MT_REQUEST_POOL_RELEASE};
     if (!segment->ends_pool || pool == MT_GATHER_MOST_POOLS)
         return 0;
-    if (mt_gather_ask(&g->device[segment->slot], at, release))
+    if (mt_gather_add(&g->device[segment->slot], at, release))
         return -ENOMEM;
     if (thread->frees && thread->frees_slot == segment->slot)
         move_before_frees(g, thread);
@@ -84,7 +84,7 @@ int mt_gather_given_back(void *gathering, const struct mt_replay *replay,
 {
     struct mt_gathering *g = gathering;
     struct mt_gather_thread *thread = thread_of(g, event->thread);
-    struct mt_asking *asking = &g->device[segment->slot];
+    struct mt_gathered *gathered = &g->device[segment->slot];
     const struct mt_gather_at at = {.event = replay->events};
     struct mt_request frees = {
         .kind = is_in_empty_cache(replay, event->stack) ? MT_REQUEST_EMPTY_CACHE : MT_REQUEST_MARK};
@@ -93,9 +93,9 @@ int mt_gather_given_back(void *gathering, const struct mt_replay *replay,
     if (thread->frees && thread->frees_slot == segment->slot)
         return 0;
     mt_gather_end_frees(g, thread);
-    if (mt_gather_ask(asking, &at, frees))
+    if (mt_gather_add(gathered, &at, frees))
         return -ENOMEM;
-    thread->frees = asking->asked.n;
+    thread->frees = gathered->requests.n;
     thread->frees_slot = segment->slot;
     return 0;
 }

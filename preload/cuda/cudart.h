@@ -33,11 +33,11 @@ extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")
 /* Call the runtime's own function, as hooks do. The value is its result. */
 #define MT_CUDART_CALL(runtime, function, ...)                                                     \
     ({                                                                                             \
-        unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
+        unsigned call_result = MT_CUDA_NO_FUNCTION;                                                \
         MT_CUDA_INSIDE();                                                                          \
         if ((runtime) && (runtime)->function)                                                      \
-            ask_result = (runtime)->function(__VA_ARGS__);                                         \
-        ask_result;                                                                                \
+            call_result = (runtime)->function(__VA_ARGS__);                                        \
+        call_result;                                                                               \
     })
 
 /* Return a handle for looking up what the image with this address is linked to: RTLD_NEXT for the

@@ -78,7 +78,7 @@ static void read_wish(void)
 
 /* Request the injection now: CUDA's driver loads its tool when it is initialized, NVTX at the first
  * range. */
-__attribute__((constructor)) static void ask_for_injection(void)
+__attribute__((constructor)) static void request_injection(void)
 {
     char path[PATH_MAX];
     read_wish();

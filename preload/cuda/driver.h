@@ -43,11 +43,11 @@ extern struct mt_driver_functions mt_driver;
 /* Call the driver's own function, as hooks do. The value is its result. */
 #define MT_DRIVER_CALL(function, ...)                                                              \
     ({                                                                                             \
-        unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
+        unsigned call_result = MT_CUDA_NO_FUNCTION;                                                \
         MT_CUDA_INSIDE();                                                                          \
         if (MT_DRIVER_REAL(function))                                                              \
-            ask_result = MT_DRIVER_NOW(function)(__VA_ARGS__);                                     \
-        ask_result;                                                                                \
+            call_result = MT_DRIVER_NOW(function)(__VA_ARGS__);                                    \
+        call_result;                                                                               \
     })
 
 void mt_driver_resolve(enum mt_driver_hook hook);

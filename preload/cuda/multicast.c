@@ -13,9 +13,9 @@ static int device_of_handle(uint64_t handle)
         struct mt_physical_properties properties;
         char room[256]; /* the driver's struct is longer, and may grow */
     } of = {.room = ""};
-    properties_function *ask;
-    *(void **)&ask = mt_find_real("cuMemGetAllocationPropertiesFromHandle", "libcuda.so.1");
-    if (!ask || ask(&of, handle) || of.properties.location_type != MT_LOCATION_DEVICE)
+    properties_function *query;
+    *(void **)&query = mt_find_real("cuMemGetAllocationPropertiesFromHandle", "libcuda.so.1");
+    if (!query || query(&of, handle) || of.properties.location_type != MT_LOCATION_DEVICE)
         return -1;
     return of.properties.location;
 }
@@ -23,9 +23,9 @@ static int device_of_handle(uint64_t handle)
 static int device_of_address(uint64_t address)
 {
     int device;
-    attribute_function *ask;
-    *(void **)&ask = mt_find_real("cuPointerGetAttribute", "libcuda.so.1");
-    return ask && !ask(&device, MT_POINTER_DEVICE, address) ? device : -1;
+    attribute_function *query;
+    *(void **)&query = mt_find_real("cuPointerGetAttribute", "libcuda.so.1");
+    return query && !query(&device, MT_POINTER_DEVICE, address) ? device : -1;
 }
 
 static int device_of(const struct mt_cuda_call *call, uint64_t memory)

@@ -56,7 +56,7 @@ static void end(uint64_t frame)
         mt_pool_in_use = uses.before[--uses.n];
 }
 
-static void asked_for_id(struct mt_pool_id pool)
+static void note_id_call(struct mt_pool_id pool)
 {
     struct mt_python_place at;
     mt_start();
@@ -78,7 +78,7 @@ static void asked_for_id(struct mt_pool_id pool)
     struct mt_pool_id mt_hook_##name(void *pool)                                                   \
     {                                                                                              \
         struct mt_pool_id id = real_##name()(pool);                                                \
-        asked_for_id(id);                                                                          \
+        note_id_call(id);                                                                          \
         return id;                                                                                 \
     }
 HOOK_ID(pool_id)

@@ -31,7 +31,7 @@ static struct {
     /* Below: with the lock held. */
     pthread_mutex_t lock;
     uint64_t wanted, known; /* devices, by bit: to query now; queried so far */
-    bool is_asking, is_over;
+    bool is_querying, is_over;
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
     unsigned first, n;
@@ -153,7 +153,7 @@ static uint64_t next_wanted(void)
     uint64_t devices = watch.is_over ? 0 : watch.wanted | watch.known;
     watch.known = devices;
     watch.wanted = 0;
-    watch.is_asking = devices != 0;
+    watch.is_querying = devices != 0;
     pthread_mutex_unlock(&watch.lock);
     return devices;
 }
@@ -165,7 +165,7 @@ static void sample_and_pause(uint64_t devices)
     sample(devices);
     uint64_t pause = (mt_now() - begin) * PAUSES_FOR_A_SAMPLE;
     pthread_mutex_lock(&watch.lock);
-    watch.is_asking = false;
+    watch.is_querying = false;
     pthread_mutex_unlock(&watch.lock);
     atomic_fetch_add(&watch.answers, 1);
     wake(&watch.answers);
@@ -241,7 +241,7 @@ void mt_watch_forget(void)
 static bool is_awaited(void)
 {
     pthread_mutex_lock(&watch.lock);
-    bool is_awaited = watch.wanted || watch.is_asking;
+    bool is_awaited = watch.wanted || watch.is_querying;
     pthread_mutex_unlock(&watch.lock);
     return is_awaited;
 }

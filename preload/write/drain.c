@@ -126,13 +126,13 @@ void mt_writer_drain(bool is_last)
         mt_writer_give_up(-EIO, "write");
     if (!mt_guard_has_lost())
         mt_tail_set_alive();
-    bool is_asked = mt_writer_accept_request();
+    bool is_requested = mt_writer_accept_request();
     int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
     if (rc && is_last && mt_writer_is_open())
         mt_writer_give_up(rc, "finish"); /* what was not collected is in the tail */
     if (rc)
         return; /* try again next time */
-    if (mt_writer.light && !is_last && !is_asked && mt_tail_exists())
+    if (mt_writer.light && !is_last && !is_requested && mt_tail_exists())
         mt_order_hold_back(&mt_writer.order); /* so that few blocks are live at the window's end */
     mt_holder_events_take();
     mt_writer_define();
@@ -147,6 +147,6 @@ void mt_writer_drain(bool is_last)
         mt_writer_turn_segment();
     if (mt_writer_is_open())
         mt_order_release(&mt_writer.order);
-    mt_writer_answer_request(is_asked);
+    mt_writer_answer_request(is_requested);
     mt_watch_request_samples();
 }

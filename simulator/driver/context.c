@@ -162,10 +162,11 @@ CUresult cuCtxGetDevice(CUdevice *device)
 
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
-    const struct sim_context *asked = context ? (struct sim_context *)context : sim_thread.context;
-    if (!asked)
+    const struct sim_context *queried =
+        context ? (struct sim_context *)context : sim_thread.context;
+    if (!queried)
         return CUDA_ERROR_INVALID_CONTEXT;
-    *device = asked->device;
+    *device = queried->device;
     return CUDA_SUCCESS;
 }
 

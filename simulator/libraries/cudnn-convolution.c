@@ -43,7 +43,8 @@ struct answer {
 
 void cudnn_note_workspace(bool fastest)
 {
-    sim_unknown_value(fastest ? SIM_ASKS_FASTEST_WORKSPACE : SIM_ASKS_WORKSPACE, "convolution");
+    sim_unknown_value(fastest ? SIM_UNKNOWN_FASTEST_WORKSPACE : SIM_UNKNOWN_WORKSPACE,
+                      "convolution");
 }
 
 static int answer(int wanted, int *count, struct answer *answers)

@@ -12,7 +12,7 @@ int cusparseSpMatGetSize(const void *matrix, int64_t *rows, int64_t *columns, in
 {
     (void)matrix;
     *rows = *columns = *elements = 0;
-    sim_unknown_value(SIM_ASKS_SIZE, "cusparseSpMatGetSize");
+    sim_unknown_value(SIM_UNKNOWN_SIZE, "cusparseSpMatGetSize");
     return SUCCESS;
 }
 
@@ -25,6 +25,6 @@ int cusparseXcsrgeam2Nnz(void *handle, int rows, int columns, const void *a, int
     (void)b, (void)b_rows, (void)b_columns, (void)c, (void)c_rows, (void)workspace;
     *elements = 0;
     if (a_elements || b_elements)
-        sim_unknown_value(SIM_ASKS_SIZE, "cusparseXcsrgeam2Nnz");
+        sim_unknown_value(SIM_UNKNOWN_SIZE, "cusparseXcsrgeam2Nnz");
     return SUCCESS;
 }

@@ -136,7 +136,7 @@ static void replacement(void *functor, const struct sim_handle *handle, uint64_t
 
     sim_torch_resume(paused);
     if (counts && !known)
-        sim_unknown_value(SIM_ASKS_SIZE, sim_operator_name(handle->entry));
+        sim_unknown_value(SIM_UNKNOWN_SIZE, sim_operator_name(handle->entry));
     if (known)
         sim_answer = (struct sim_answer){true, sim_sizes(run.unique.begin[0].object)[1]};
     replaced(functor, handle, keys, stack);

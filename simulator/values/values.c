@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "asks.h"
 #include "core/memory/written.h"
 #include "core/streams/capture.h"
 #include "core/values/known.h"
@@ -17,6 +16,7 @@
 #include "finite.h"
 #include "host-tensor.h"
 #include "instead.h"
+#include "reads.h"
 #include "replaced.h"
 #include "rules.h"
 #include "small.h"
@@ -42,11 +42,12 @@ struct run {
     enum sim_known least; /* how sure the least sure of them is */
     bool stays_finite;    /* its results are: no argument is infinite, and not all are known */
     bool expects;         /* its kernel copies a number that is answered */
-    bool asks;            /* what it copies from the device is its own affair */
+    bool reads;           /* it reads values itself; these copies are not reported */
     int64_t along;        /* the dimension whose size it counts */
 };
 
-static _Thread_local unsigned inside, quiet; /* operators under way; those that ask by themselves */
+static _Thread_local unsigned inside,
+    quiet; /* operators under way; those that read values themselves */
 
 /* --- what is known ------------------------------------------------------------------------- */
 
@@ -347,7 +348,7 @@ static void end_run(struct run *run)
     if (run->op->rules & SIM_SEEKS)
         sim_answer.finds = false;
     inside--;
-    quiet -= run->asks;
+    quiet -= run->reads;
 }
 
 /* Let the kernel find the number of elements that the host's has found. */
@@ -376,15 +377,15 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     run.entry = op->entry;
     run.host_results = op->results;
     run.rules = op->rules;
-    run.asks = op->rules & (SIM_COUNTS | SIM_DECIDES | SIM_COPIES);
+    run.reads = op->rules & (SIM_COUNTS | SIM_DECIDES | SIM_COPIES);
     sim_rule_before(op, arguments, &rule, inside > 1);
     if (!(op->rules & SIM_NOT_COMPUTED))
         prepare(&run, arguments);
-    run.asks = run.asks || (run.computes && run.known && op->rules & SIM_TALLIES);
+    run.reads = run.reads || (run.computes && run.known && op->rules & SIM_TALLIES);
     if (!quiet)
-        sim_report_asked(op, arguments, run.computes || !(op->rules & (SIM_COUNTS | SIM_DECIDES)),
+        sim_report_reads(op, arguments, run.computes || !(op->rules & (SIM_COUNTS | SIM_DECIDES)),
                          inside > 1);
-    quiet += run.asks;
+    quiet += run.reads;
     if (!run.computes)
         for (size_t i = 0; i < op->arguments; i++)
             if (op->writes >> i & 1)

@@ -224,7 +224,7 @@ static void pairs(void)
 }
 
 /* What is replayed again and again, and then models of it. */
-static void asked(void)
+static void requested(void)
 {
     one_frame();
     stack(1, 0, 1);
@@ -282,28 +282,29 @@ static void threads(void)
     step_ns = 1000;
 }
 
-static bool is_asked(int n, char **asked_for, const char *file)
+static bool is_requested(int n, char **wanted, const char *file)
 {
     bool is_named = n < 2;
     for (int i = 1; i < n; i++)
-        is_named = is_named || !strncmp(file, asked_for[i], strcspn(file, "."));
+        is_named = is_named || !strncmp(file, wanted[i], strcspn(file, "."));
     return is_named;
 }
 
-int main(int n, char **asked_for)
+int main(int n, char **wanted)
 {
     static const struct {
         const char *name;
         void (*make)(void);
-    } bombs[] = {{"deep.mtap", deep},     {"live.mtap", live},           {"ids.mtap", ids},
-                 {"names.mtap", names},   {"keys.mtap", keys},           {"shared.mtap", shared},
-                 {"chain.mtap", chain},   {"meeting.mtap", meeting},     {"modules.mtap", modules},
-                 {"ranges.mtap", ranges}, {"recursion.mtap", recursion}, {"pairs.mtap", pairs},
-                 {"asked.mtap", asked},   {"turns.mtap", turns},         {"threads.mtap", threads}};
+    } bombs[] = {
+        {"deep.mtap", deep},       {"live.mtap", live},           {"ids.mtap", ids},
+        {"names.mtap", names},     {"keys.mtap", keys},           {"shared.mtap", shared},
+        {"chain.mtap", chain},     {"meeting.mtap", meeting},     {"modules.mtap", modules},
+        {"ranges.mtap", ranges},   {"recursion.mtap", recursion}, {"pairs.mtap", pairs},
+        {"asked.mtap", requested}, {"turns.mtap", turns},         {"threads.mtap", threads}};
     for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
         unsigned char header[MT_FILE_HEADER_SIZE];
         struct mt_end end = {0};
-        if (!is_asked(n, asked_for, bombs[i].name))
+        if (!is_requested(n, wanted, bombs[i].name))
             continue;
         out = fopen(bombs[i].name, "wb");
         encoder = mt_encoder_create(1);

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct mt_export ask(const struct mt_made_trace *trace, char **paths)
+static struct mt_export make_query(const struct mt_made_trace *trace, char **paths)
 {
     const uint8_t *choices = trace->choices;
     unsigned value = choices[2] | (unsigned)choices[3] << 8;
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     mt_made_traces[0] = &trace;
     const struct mt_export_format *format = &mt_export_formats[trace.choices[0] % count_formats()];
-    struct mt_export export = ask(&trace, paths);
+    struct mt_export export = make_query(&trace, paths);
     if (!format->write)
         return 0;
     if (!(format->takes & MT_TAKES_MOMENT))

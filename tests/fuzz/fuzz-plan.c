@@ -77,9 +77,9 @@ static void model(const struct mt_plan *plan, const struct mt_analysis *analysis
 {
     struct mt_modelled_changes modelled = {0};
     struct mt_cut_run cut = {0};
-    if (mt_recording_finish(&seen->recording, &analysis->replay, plan->asked->device) ||
-        mt_failed_add_all(&seen->recording, plan->asked) ||
-        mt_cut_extend(&cut, &seen->recording, plan->asked))
+    if (mt_recording_finish(&seen->recording, &analysis->replay, plan->requests->device) ||
+        mt_failed_add_all(&seen->recording, plan->requests) ||
+        mt_cut_extend(&cut, &seen->recording, plan->requests))
         abort();
     modelled.rest = cut.rest.known ? &cut.rest : NULL;
     int rc = choice & 1 ? mt_modelled_add_usual(&modelled, &seen->recording) : 0;
@@ -97,7 +97,7 @@ static void model(const struct mt_plan *plan, const struct mt_analysis *analysis
 }
 
 static void plan_one(struct mt_plan *plan, const struct mt_analysis *analysis,
-                     const struct mt_asked *asked, const uint8_t *choices)
+                     const struct mt_requests *requests, const uint8_t *choices)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
     struct mt_alloc_conf_error error = {""};
@@ -108,7 +108,7 @@ static void plan_one(struct mt_plan *plan, const struct mt_analysis *analysis,
         .wanted = confs,
         .n_wanted = choices[1] & 1 ? sizeof confs / sizeof *confs : 0,
         .card = {"card", choices[1] & 2 ? mt_made_number(choices[2] | choices[3] << 8) : 0}};
-    int rc = mt_plan_make(plan, asked, &question, &wrong, &error);
+    int rc = mt_plan_make(plan, requests, &question, &wrong, &error);
     if (rc && (rc != -EINVAL))
         abort();
 }
@@ -116,13 +116,13 @@ static void plan_one(struct mt_plan *plan, const struct mt_analysis *analysis,
 static void plan_all(const struct mt_analysis *analysis, struct seen *seen, const uint8_t *choices)
 {
     size_t n;
-    const struct mt_asked *asked = mt_gathering_finish(seen->gathering, &n);
+    const struct mt_requests *requests = mt_gathering_finish(seen->gathering, &n);
     struct mt_plan *plans = calloc(n + 1, sizeof *plans);
     for (size_t i = 0; i < n; i++)
-        plan_one(&plans[i], analysis, &asked[i], choices);
+        plan_one(&plans[i], analysis, &requests[i], choices);
     bool is_sound = n;
     for (size_t i = 0; i < n; i++)
-        is_sound = is_sound && plans[i].asked;
+        is_sound = is_sound && plans[i].requests;
     if (is_sound) {
         model(mt_plan_main(plans, n), analysis, seen, choices[4]);
         mt_plan_text(plans, n, analysis, mt_safe_output(), &mt_plain_style);

@@ -74,32 +74,32 @@ static void card(void)
     static const struct {
         const char *name;
         enum cudaDeviceAttr attribute;
-    } asked[] = {{"processors", cudaDevAttrMultiProcessorCount},
-                 {"bytes of level 2 cache", cudaDevAttrL2CacheSize},
-                 {"threads a processor", cudaDevAttrMaxThreadsPerMultiProcessor},
-                 {"blocks a processor", cudaDevAttrMaxBlocksPerMultiprocessor},
-                 {"shared memory a processor", cudaDevAttrMaxSharedMemoryPerMultiprocessor},
-                 {"shared memory a block, opt-in", cudaDevAttrMaxSharedMemoryPerBlockOptin},
-                 {"bits of the bus", cudaDevAttrGlobalMemoryBusWidth},
-                 {"kHz of the memory", cudaDevAttrMemoryClockRate},
-                 {"kHz", cudaDevAttrClockRate},
-                 {"pools supported", cudaDevAttrMemoryPoolsSupported},
-                 {"handle types of pools", cudaDevAttrMemoryPoolSupportedHandleTypes},
-                 {"pageable access", cudaDevAttrPageableMemoryAccess},
-                 {"managed, concurrent", cudaDevAttrConcurrentManagedAccess},
-                 {"texture alignment", cudaDevAttrTextureAlignment},
-                 {"pitch alignment", cudaDevAttrTexturePitchAlignment},
-                 {"host registration", cudaDevAttrHostRegisterSupported},
-                 {"cooperative launch", cudaDevAttrCooperativeLaunch}};
+    } chosen[] = {{"processors", cudaDevAttrMultiProcessorCount},
+                  {"bytes of level 2 cache", cudaDevAttrL2CacheSize},
+                  {"threads a processor", cudaDevAttrMaxThreadsPerMultiProcessor},
+                  {"blocks a processor", cudaDevAttrMaxBlocksPerMultiprocessor},
+                  {"shared memory a processor", cudaDevAttrMaxSharedMemoryPerMultiprocessor},
+                  {"shared memory a block, opt-in", cudaDevAttrMaxSharedMemoryPerBlockOptin},
+                  {"bits of the bus", cudaDevAttrGlobalMemoryBusWidth},
+                  {"kHz of the memory", cudaDevAttrMemoryClockRate},
+                  {"kHz", cudaDevAttrClockRate},
+                  {"pools supported", cudaDevAttrMemoryPoolsSupported},
+                  {"handle types of pools", cudaDevAttrMemoryPoolSupportedHandleTypes},
+                  {"pageable access", cudaDevAttrPageableMemoryAccess},
+                  {"managed, concurrent", cudaDevAttrConcurrentManagedAccess},
+                  {"texture alignment", cudaDevAttrTextureAlignment},
+                  {"pitch alignment", cudaDevAttrTexturePitchAlignment},
+                  {"host registration", cudaDevAttrHostRegisterSupported},
+                  {"cooperative launch", cudaDevAttrCooperativeLaunch}};
     size_t free, total;
 
     cudaMemGetInfo(&free, &total);
     print_fact("total", (long long)total);
-    for (size_t i = 0; i < LENGTH(asked); i++) {
+    for (size_t i = 0; i < LENGTH(chosen); i++) {
         int value = -1;
 
-        cudaDeviceGetAttribute(&value, asked[i].attribute, 0);
-        print_fact(asked[i].name, value);
+        cudaDeviceGetAttribute(&value, chosen[i].attribute, 0);
+        print_fact(chosen[i].name, value);
     }
 }
 
@@ -403,11 +403,11 @@ int main(int argc, char **argv)
     int failed = 0;
 
     for (size_t i = 0; i < LENGTH(groups); i++) {
-        int asked = argc == 1, status;
+        int chosen = argc == 1, status;
 
         for (int j = 1; j < argc; j++)
-            asked |= !strcmp(argv[j], groups[i].name);
-        if (!asked)
+            chosen |= !strcmp(argv[j], groups[i].name);
+        if (!chosen)
             continue;
         fflush(stdout);
         if (!fork()) {

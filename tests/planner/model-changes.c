@@ -11,13 +11,13 @@
 static int go_on(struct mt_advisor *advisor, struct mt_cut_run *cut, int device)
 {
     size_t n;
-    const struct mt_asked *asked = mt_gathering_finish(advisor->gathering, &n);
-    while (asked && n && asked->device != device) {
-        asked++;
+    const struct mt_requests *requests = mt_gathering_finish(advisor->gathering, &n);
+    while (requests && n && requests->device != device) {
+        requests++;
         n--;
     }
-    int rc = asked && n ? mt_failed_add_all(&advisor->recording, asked) : 0;
-    return rc || !asked || !n ? rc : mt_cut_extend(cut, &advisor->recording, asked);
+    int rc = requests && n ? mt_failed_add_all(&advisor->recording, requests) : 0;
+    return rc || !requests || !n ? rc : mt_cut_extend(cut, &advisor->recording, requests);
 }
 
 int main(int argc, char **argv)

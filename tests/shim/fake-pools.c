@@ -7,7 +7,7 @@ struct pool_id {
 };
 
 struct pool_id id(struct pool_id *pool) __asm__("_ZN3c104cuda7MemPool2idEv");
-struct pool_id ask(struct pool_id *pool);
+struct pool_id make_query(struct pool_id *pool);
 unsigned allocate(size_t size);
 unsigned cudaMalloc(void **address, size_t size);
 
@@ -16,7 +16,7 @@ struct pool_id id(struct pool_id *pool)
     return *pool;
 }
 
-struct pool_id ask(struct pool_id *pool)
+struct pool_id make_query(struct pool_id *pool)
 {
     return id(pool); /* the hook */
 }

@@ -64,7 +64,7 @@ static unsigned mode_of(const struct outcome *o, const char *name)
 }
 
 /* A shared job's traces can be read by its group; a wrong value is said and changes nothing. */
-START_TEST(permissions_are_the_umasks_or_what_is_asked_for)
+START_TEST(permissions_are_the_umasks_or_as_requested)
 {
     static const struct {
         const char *setting;
@@ -437,7 +437,7 @@ int main(void)
     tcase_add_test(tests, new_segments_find_their_directory);
     tcase_add_loop_test(tests, a_segment_that_was_left_over_is_no_obstacle, 0,
                         sizeof leftovers / sizeof *leftovers);
-    tcase_add_test(tests, permissions_are_the_umasks_or_what_is_asked_for);
+    tcase_add_test(tests, permissions_are_the_umasks_or_as_requested);
     tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);
     tcase_add_test(tests, a_suffix_comes_before_the_extension);
     tcase_add_test(tests, a_file_that_is_no_trace_gets_no_neighbour);

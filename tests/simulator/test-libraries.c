@@ -246,7 +246,7 @@ START_TEST(a_transform_works_in_place_if_it_can)
 }
 END_TEST
 
-START_TEST(solvers_ask_for_what_was_measured)
+START_TEST(solvers_request_what_was_measured)
 {
     size_t device, host;
     int size;
@@ -320,7 +320,7 @@ int main(void)
     tcase_add_test(tests, a_variable_sets_the_workspaces_of_cublas);
     tcase_add_test(tests, a_capture_forbids_handles);
     tcase_add_test(tests, a_transform_works_in_place_if_it_can);
-    tcase_add_test(tests, solvers_ask_for_what_was_measured);
+    tcase_add_test(tests, solvers_request_what_was_measured);
     tcase_add_test(tests, files_are_read_and_written);
     return RUN_TESTS(tests);
 }

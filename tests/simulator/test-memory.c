@@ -149,7 +149,7 @@ START_TEST(wrong_addresses_are_refused)
 }
 END_TEST
 
-START_TEST(nothing_asked_nothing_given)
+START_TEST(zero_bytes_give_a_null_pointer)
 {
     void *address = &address;
 
@@ -302,7 +302,7 @@ int main(void)
     tcase_add_test(tests, a_large_device_fits_a_small_host);
     tcase_add_test(tests, addresses_are_those_of_a_driver);
     tcase_add_test(tests, wrong_addresses_are_refused);
-    tcase_add_test(tests, nothing_asked_nothing_given);
+    tcase_add_test(tests, zero_bytes_give_a_null_pointer);
     tcase_add_test(tests, pointers_are_known);
     tcase_add_test(tests, pinned_memory_is_the_hosts);
     tcase_add_test(tests, threads_may_allocate);

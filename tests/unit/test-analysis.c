@@ -211,7 +211,7 @@ START_TEST(moments_have_names)
 END_TEST
 
 /* What is live at a moment; evidence that comes after it counts. */
-static void ask(enum mt_moment_kind kind, uint64_t value, unsigned blocks, uint64_t allocated)
+static void query(enum mt_moment_kind kind, uint64_t value, unsigned blocks, uint64_t allocated)
 {
     question.moment = (struct mt_moment){kind, value};
     analyze();
@@ -226,7 +226,7 @@ static void ask(enum mt_moment_kind kind, uint64_t value, unsigned blocks, uint6
     mt_analysis_destroy(&analysis);
 }
 
-START_TEST(any_moment_can_be_asked_for)
+START_TEST(any_moment_can_be_queried)
 {
     mt_build_alloc(builder, A, 1000);              /* 1 ms */
     mt_build_alloc(builder, B, 500);               /* 2 ms */
@@ -235,16 +235,16 @@ START_TEST(any_moment_can_be_asked_for)
     mt_build_alloc(builder, A, 300);               /* 5 ms */
     mt_build_event(builder, MT_SET_DATA, A, 0, 0);
     mt_build_free(builder, B);
-    ask(MT_AT_PEAK, 0, 2, 1500);
-    ask(MT_AT_END, 0, 1, 300);
-    ask(MT_AT_OOM, 0, 1, 500);
-    ask(MT_AT_TIME, 999999, 0, 0);
-    ask(MT_AT_TIME, 1000000, 1, 1000);
-    ask(MT_AT_TIME, 2500000, 2, 1500);
-    ask(MT_AT_TIME, UINT64_MAX, 1, 300);
-    ask(MT_AT_EVENT, 0, 0, 0);
-    ask(MT_AT_EVENT, 3, 1, 500);
-    ask(MT_AT_EVENT, 5, 2, 800);
+    query(MT_AT_PEAK, 0, 2, 1500);
+    query(MT_AT_END, 0, 1, 300);
+    query(MT_AT_OOM, 0, 1, 500);
+    query(MT_AT_TIME, 999999, 0, 0);
+    query(MT_AT_TIME, 1000000, 1, 1000);
+    query(MT_AT_TIME, 2500000, 2, 1500);
+    query(MT_AT_TIME, UINT64_MAX, 1, 300);
+    query(MT_AT_EVENT, 0, 0, 0);
+    query(MT_AT_EVENT, 3, 1, 500);
+    query(MT_AT_EVENT, 5, 2, 800);
     question.moment = (struct mt_moment){MT_AT_EVENT, 5};
     analyze();
     ck_assert_uint_eq(bytes_of(MT_CATEGORY_PARAMETERS), 300);
@@ -748,7 +748,7 @@ int main(void)
     tcase_add_test(totals, a_script_of_the_users_is_a_caller);
     tcase_add_test(totals, the_first_of_equal_peaks_counts);
     tcase_add_test(totals, moments_have_names);
-    tcase_add_test(totals, any_moment_can_be_asked_for);
+    tcase_add_test(totals, any_moment_can_be_queried);
     tcase_add_test(totals, each_device_has_its_peak);
     tcase_add_test(totals, what_cuda_handed_out_counts_without_pytorch);
     tcase_add_test(totals, libraries_work_in_what_they_are_given);

@@ -21,7 +21,7 @@
 static struct mt_builder *builder;
 static struct mt_analysis analysis;
 static struct mt_advisor advisor;
-static const struct mt_asked *asked;
+static const struct mt_requests *requests;
 static struct mt_plan plan;
 static struct mt_modelled_changes changes;
 static struct mt_plan_answer answer;
@@ -94,7 +94,7 @@ static void begin(void)
     struct mt_question question = {0};
     ck_assert_int_eq(mt_advisor_watch(&advisor, &question), 0);
     mt_analyze(&analysis, builder, &question);
-    asked = mt_gathering_finish(advisor.gathering, &n);
+    requests = mt_gathering_finish(advisor.gathering, &n);
     ck_assert_uint_eq(n, 1);
     ck_assert_int_eq(mt_recording_finish(&advisor.recording, &analysis.replay, 0), 0);
 }
@@ -114,7 +114,7 @@ static void end(void)
     mt_builder_destroy(builder);
 }
 
-static void make_plan(const struct mt_asked *of, uint64_t card)
+static void make_plan(const struct mt_requests *of, uint64_t card)
 {
     struct mt_alloc_conf_error error;
     size_t wrong;
@@ -123,11 +123,11 @@ static void make_plan(const struct mt_asked *of, uint64_t card)
 }
 
 /* Asks about a card of that many MiB, with these changes, separated by spaces. */
-static void ask(unsigned card, const char *names)
+static void query(unsigned card, const char *names)
 {
     char name[MT_CHANGE_NAME];
     clear();
-    make_plan(asked, card * MIB);
+    make_plan(requests, card * MIB);
     for (int used; sscanf(names, "%127s%n", name, &used) == 1; names += used)
         ck_assert_int_eq(mt_modelled_add(&changes, &advisor.recording, name), 0);
     mt_modelled_sort(&changes);
@@ -147,7 +147,7 @@ static bool offers(const char *change)
 /* 80 + 160 + 160 and a gradient of 20 are live at once. */
 START_TEST(it_fits_as_it_is)
 {
-    ask(1000, ALL);
+    query(1000, ALL);
     ck_assert_int_eq(answer.fits, MT_SERVED_YES);
     ck_assert(mt_answer_is_found(&answer));
     ck_assert_uint_le(answer.free, (1000 - 420) * MIB);
@@ -160,7 +160,7 @@ END_TEST
 /* Of those that are enough what costs time comes before what costs cards and exactness. */
 START_TEST(a_change_makes_it_fit)
 {
-    ask(375, ALL);
+    query(375, ALL);
     ck_assert_int_eq(answer.fits, MT_SERVED_NO);
     ck_assert(offers("batch:1/2"));
     ck_assert(offers("optimizer:sgd"));
@@ -180,7 +180,7 @@ END_TEST
 /* Without the state, and with half of what is saved, 80 + 80 + 20 are left, or 80 + 80. */
 START_TEST(only_two_changes_make_it_fit)
 {
-    ask(240, "optimizer:sgd batch:1/2");
+    query(240, "optimizer:sgd batch:1/2");
     ck_assert(!offers("optimizer:sgd"));
     ck_assert(!offers("batch:1/2"));
     ck_assert(offers("optimizer:sgd+batch:1/2") || offers("batch:1/2+optimizer:sgd"));
@@ -193,12 +193,12 @@ END_TEST
 
 START_TEST(nothing_makes_it_fit)
 {
-    ask(100, "optimizer:sgd batch:1/2");
+    query(100, "optimizer:sgd batch:1/2");
     ck_assert(!mt_answer_is_found(&answer));
     ck_assert_uint_eq(answer.n, 0);
     ck_assert_uint_gt(answer.missing, 40 * MIB);
     ck_assert_uint_lt(answer.missing, 150 * MIB);
-    ask(100, "");
+    query(100, "");
     ck_assert_uint_gt(answer.missing, 300 * MIB);
 }
 END_TEST
@@ -253,18 +253,18 @@ START_TEST(only_a_setting_makes_it_fit)
     struct mt_request run[] = {take(0, 30 * MIB), take(1, 30 * MIB), give(0),
                                take(2, 21 * MIB), give(1),           take(3, 21 * MIB),
                                take(4, 45 * MIB)};
-    struct mt_asked_at recorded[7];
+    struct mt_request_totals recorded[7];
     memset(recorded, 0, sizeof recorded);
     for (unsigned i = 0; i < 7; i++)
         recorded[i].event = i + 1;
-    struct mt_asked fragmented = {.request = run,
-                                  .recorded = recorded,
-                                  .n = 7,
-                                  .allocs = 5,
-                                  .frees = 2,
-                                  .card = 200 * MIB,
-                                  .knows_others = true,
-                                  .peak_allocated = 87 * MIB};
+    struct mt_requests fragmented = {.request = run,
+                                     .recorded = recorded,
+                                     .n = 7,
+                                     .allocs = 5,
+                                     .frees = 2,
+                                     .card = 200 * MIB,
+                                     .knows_others = true,
+                                     .peak_allocated = 87 * MIB};
     make_plan(&fragmented, 100 * MIB);
     ck_assert_int_eq(mt_answer_make(&answer, &plan, NULL, NULL, NULL), 0);
     ck_assert(plan.is_exact);

@@ -89,7 +89,7 @@ static void check_cublas(uint64_t empty)
     ck_assert_str_eq(balance->part[0].name, "cuMemAlloc");
 }
 
-START_TEST(what_cublas_asks_the_driver_for_is_no_segment)
+START_TEST(what_cublas_requests_from_the_driver_is_not_a_segment)
 {
     use_cublas();
     mt_build_event4(builder, MT_ALLOC, A + 256 * MT_MIB, 96 * MT_MIB, 96 * MT_MIB, 160 * MT_MIB);
@@ -227,7 +227,7 @@ int main(void)
     TCase *balance = tcase_create("balance");
     tcase_add_checked_fixture(balance, begin, end);
     tcase_add_test(balance, all_that_the_device_holds_is_told_apart);
-    tcase_add_test(balance, what_cublas_asks_the_driver_for_is_no_segment);
+    tcase_add_test(balance, what_cublas_requests_from_the_driver_is_not_a_segment);
     tcase_add_test(balance, a_total_shows_the_segment_of_a_block_that_is_not_recorded);
     tcase_add_test(balance, what_libraries_get_for_themselves_is_known_by_their_frames);
     tcase_add_test(balance, without_nvml_others_are_with_the_context);

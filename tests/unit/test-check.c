@@ -149,7 +149,7 @@ START_TEST(numbers_that_do_not_fit_are_the_largest)
 END_TEST
 
 /* "5 %" lets at most 5 % pass, and the measured amount itself. */
-START_TEST(round_limits_are_no_more_than_asked)
+START_TEST(round_limits_are_at_most_as_requested)
 {
     struct mt_amount amount;
     char text[MT_AMOUNT_TEXT], why[200];
@@ -413,7 +413,7 @@ int main(void)
     tcase_add_checked_fixture(tests, NULL, end);
     tcase_add_test(tests, amounts);
     tcase_add_test(tests, numbers_that_do_not_fit_are_the_largest);
-    tcase_add_test(tests, round_limits_are_no_more_than_asked);
+    tcase_add_test(tests, round_limits_are_at_most_as_requested);
     tcase_add_test(tests, faults_have_a_place);
     tcase_add_test(tests, absolute_limits);
     tcase_add_test(tests, patterns_of_sites_and_modules);

@@ -98,10 +98,10 @@ static void log_requests(struct mt_attempt *attempt, uint64_t value, uint64_t me
     mt_alloc_conf_init(&head.conf);
     head.n = served(requests, n, memory);
     attempt->outcome->end = head.n == n ? MT_FIT_FITS : MT_FIT_FULL;
-    attempt->asked = mt_request_log_new();
-    ck_assert_int_ge(attempt->asked, 0);
-    ck_assert_int_eq(write(attempt->asked, &head, sizeof head), sizeof head);
-    ck_assert_int_eq(write(attempt->asked, requests, head.n * sizeof *requests),
+    attempt->request_log = mt_request_log_new();
+    ck_assert_int_ge(attempt->request_log, 0);
+    ck_assert_int_eq(write(attempt->request_log, &head, sizeof head), sizeof head);
+    ck_assert_int_eq(write(attempt->request_log, requests, head.n * sizeof *requests),
                      (ssize_t)(head.n * sizeof *requests));
 }
 

@@ -56,10 +56,10 @@ static struct mt_handles_to_come to_come(const struct mt_handles **handles)
     struct mt_question question = {.watcher = &watcher};
     mt_build_end(builder);
     mt_analyze(&analysis, builder, &question);
-    const struct mt_asked *asked = mt_gathering_finish(gathering, &n);
+    const struct mt_requests *requests = mt_gathering_finish(gathering, &n);
     ck_assert_uint_eq(n, 1);
-    *handles = &asked->handles;
-    return mt_handles_of_backward(&asked->handles);
+    *handles = &requests->handles;
+    return mt_handles_of_backward(&requests->handles);
 }
 
 START_TEST(backward_takes_as_much_as_forward)

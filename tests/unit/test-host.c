@@ -54,7 +54,7 @@ START_TEST(its_own_most_is_shown)
 }
 END_TEST
 
-START_TEST(another_moment_can_be_asked_for)
+START_TEST(another_moment_can_be_queried)
 {
     pin(HOST, 100);
     pin(HOST + 1000, 50);
@@ -131,7 +131,7 @@ int main(void)
     TCase *tests = tcase_create("host");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, its_own_most_is_shown);
-    tcase_add_test(tests, another_moment_can_be_asked_for);
+    tcase_add_test(tests, another_moment_can_be_queried);
     tcase_add_test(tests, what_failed_changes_nothing);
     tcase_add_test(tests, memory_of_devices_is_none);
     tcase_add_test(tests, the_nearest_answer_counts);

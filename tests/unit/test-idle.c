@@ -267,7 +267,7 @@ START_TEST(one_unmap_may_end_several)
 END_TEST
 
 /* As NCCL gives memory back: by a handle that it asks for anew. */
-START_TEST(a_handle_that_was_asked_for_is_released_too)
+START_TEST(a_requested_handle_is_released_too)
 {
     create(HANDLE, 2 * MT_MIB);
     map(A, 2 * MT_MIB, HANDLE);
@@ -341,7 +341,7 @@ int main(void)
     tcase_add_test(physical, what_is_mapped_outlives_its_handle);
     tcase_add_test(physical, the_last_unmap_ends_what_was_released);
     tcase_add_test(physical, one_unmap_may_end_several);
-    tcase_add_test(physical, a_handle_that_was_asked_for_is_released_too);
+    tcase_add_test(physical, a_requested_handle_is_released_too);
     tcase_add_test(physical, a_release_that_fails_changes_nothing);
     tcase_add_test(physical, imported_memory_is_nobodys_here);
     tcase_add_test(physical, external_memory_is_told_and_not_counted);

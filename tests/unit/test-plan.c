@@ -33,10 +33,10 @@ START_TEST(gaps_join_and_the_top_falls)
 }
 END_TEST
 
-static uint64_t pack(struct mt_request *requests, size_t n)
+static uint64_t pack(struct mt_request *list, size_t n)
 {
-    struct mt_asked asked = {.request = requests, .n = n, .allocs = n};
-    return mt_packing(&asked);
+    struct mt_requests requests = {.request = list, .n = n, .allocs = n};
+    return mt_packing(&requests);
 }
 
 static struct mt_request take(uint32_t block, uint64_t size)
@@ -71,8 +71,8 @@ START_TEST(packing_keeps_what_waits)
 END_TEST
 
 /* What is asked by a trace that a function builds. */
-static const struct mt_asked *gather(void (*build)(struct mt_builder *), struct mt_gathering **g,
-                                     size_t *n)
+static const struct mt_requests *gather(void (*build)(struct mt_builder *), struct mt_gathering **g,
+                                        size_t *n)
 {
     char path[] = "/tmp/memtap-test-XXXXXX";
     int file = mkstemp(path);
@@ -112,7 +112,7 @@ START_TEST(requests_have_sizes_streams_and_waits)
 {
     size_t n;
     struct mt_gathering *g;
-    const struct mt_asked *asked = gather(streams, &g, &n);
+    const struct mt_requests *requests = gather(streams, &g, &n);
     static const struct mt_request expected[] = {
         {.kind = MT_REQUEST_OTHERS},
         {.kind = MT_REQUEST_ALLOCATE, .size = 500},
@@ -123,9 +123,9 @@ START_TEST(requests_have_sizes_streams_and_waits)
         {.kind = MT_REQUEST_COMPLETE},
         {.kind = MT_REQUEST_ALLOCATE, .size = 2048}};
     ck_assert_uint_eq(n, 1);
-    ck_assert_uint_eq(asked->n, 8);
+    ck_assert_uint_eq(requests->n, 8);
     for (size_t i = 0; i < 8; i++) {
-        const struct mt_request *request = &asked->request[i];
+        const struct mt_request *request = &requests->request[i];
         ck_assert_msg(
             request->kind == expected[i].kind && request->size == expected[i].size &&
                 request->block == expected[i].block && request->stream == expected[i].stream &&
@@ -133,11 +133,11 @@ START_TEST(requests_have_sizes_streams_and_waits)
             "request %zu: kind %u, size %llu, block %u, stream %u, pool %u", i, request->kind,
             (unsigned long long)request->size, request->block, request->stream, request->pool);
     }
-    ck_assert_uint_eq(asked->allocs, 3);
-    ck_assert_uint_eq(asked->unknown, 1);
-    ck_assert_uint_eq(asked->waits, 1);
-    ck_assert_uint_eq(asked->from_before, 1);
-    ck_assert(!asked->knows_others);
+    ck_assert_uint_eq(requests->allocs, 3);
+    ck_assert_uint_eq(requests->unknown, 1);
+    ck_assert_uint_eq(requests->waits, 1);
+    ck_assert_uint_eq(requests->from_before, 1);
+    ck_assert(!requests->knows_others);
     mt_gathering_destroy(g);
 }
 END_TEST
@@ -160,13 +160,13 @@ START_TEST(requests_of_two_devices_are_known)
 {
     size_t n;
     struct mt_gathering *g;
-    const struct mt_asked *asked = gather(two_devices, &g, &n);
+    const struct mt_requests *requests = gather(two_devices, &g, &n);
     ck_assert_uint_eq(n, 2);
     for (size_t i = 0; i < n; i++) {
-        ck_assert_uint_eq(asked[i].allocs, 2);
-        ck_assert_uint_eq(asked[i].unknown, 0);
-        ck_assert_uint_eq(asked[i].others_streams, 2);
-        ck_assert_uint_eq(asked[i].request[asked[i].n - 1].size, 500);
+        ck_assert_uint_eq(requests[i].allocs, 2);
+        ck_assert_uint_eq(requests[i].unknown, 0);
+        ck_assert_uint_eq(requests[i].others_streams, 2);
+        ck_assert_uint_eq(requests[i].request[requests[i].n - 1].size, 500);
     }
     mt_gathering_destroy(g);
 }
@@ -193,10 +193,10 @@ START_TEST(frees_of_segments_are_an_empty_cache)
 {
     size_t n, emptied = 0, marks = 0;
     struct mt_gathering *g;
-    const struct mt_asked *asked = gather(frees, &g, &n);
-    for (size_t i = 0; i < asked->n; i++) {
-        emptied += asked->request[i].kind == MT_REQUEST_EMPTY_CACHE;
-        marks += asked->request[i].kind == MT_REQUEST_MARK;
+    const struct mt_requests *requests = gather(frees, &g, &n);
+    for (size_t i = 0; i < requests->n; i++) {
+        emptied += requests->request[i].kind == MT_REQUEST_EMPTY_CACHE;
+        marks += requests->request[i].kind == MT_REQUEST_MARK;
     }
     ck_assert_uint_eq(emptied, 1);
     ck_assert_uint_eq(marks, 1);
@@ -219,10 +219,10 @@ START_TEST(frees_of_a_library_are_none)
 {
     size_t n;
     struct mt_gathering *g;
-    const struct mt_asked *asked = gather(library_frees, &g, &n);
-    for (size_t i = 0; i < asked->n; i++)
-        ck_assert(asked->request[i].kind != MT_REQUEST_EMPTY_CACHE &&
-                  asked->request[i].kind != MT_REQUEST_MARK);
+    const struct mt_requests *requests = gather(library_frees, &g, &n);
+    for (size_t i = 0; i < requests->n; i++)
+        ck_assert(requests->request[i].kind != MT_REQUEST_EMPTY_CACHE &&
+                  requests->request[i].kind != MT_REQUEST_MARK);
     mt_gathering_destroy(g);
 }
 END_TEST
@@ -259,11 +259,11 @@ START_TEST(the_sample_after_a_failure_says_what_was_free)
 {
     size_t n;
     struct mt_gathering *g;
-    const struct mt_asked *asked = gather(grown_context, &g, &n);
-    size_t failed = mt_failed_last(asked);
+    const struct mt_requests *requests = gather(grown_context, &g, &n);
+    size_t failed = mt_failed_last(requests);
     ck_assert_uint_ge(failed, 2);
-    ck_assert_int_eq(asked->request[failed - 2].kind, MT_REQUEST_OTHERS);
-    ck_assert_uint_eq(asked->request[failed - 2].size, 4 * MIB);
+    ck_assert_int_eq(requests->request[failed - 2].kind, MT_REQUEST_OTHERS);
+    ck_assert_uint_eq(requests->request[failed - 2].size, 4 * MIB);
     mt_gathering_destroy(g);
 }
 END_TEST
@@ -272,10 +272,10 @@ START_TEST(samples_settle_each_other)
 {
     size_t n;
     struct mt_gathering *g;
-    const struct mt_asked *asked = gather(samples, &g, &n);
-    ck_assert(asked->knows_others);
-    ck_assert_uint_eq(asked->card, 64 * MIB);
-    ck_assert_uint_eq(asked->most_others, MIB);
+    const struct mt_requests *requests = gather(samples, &g, &n);
+    ck_assert(requests->knows_others);
+    ck_assert_uint_eq(requests->card, 64 * MIB);
+    ck_assert_uint_eq(requests->most_others, MIB);
     mt_gathering_destroy(g);
 }
 END_TEST
@@ -304,9 +304,9 @@ START_TEST(private_pools_are_released_once)
                                     MT_REQUEST_POOL_RELEASE, MT_REQUEST_EMPTY_CACHE};
     size_t n, at = 0;
     struct mt_gathering *g;
-    const struct mt_asked *asked = gather(pieces, &g, &n);
-    for (size_t i = 0; i < asked->n; i++) {
-        const struct mt_request *request = &asked->request[i];
+    const struct mt_requests *requests = gather(pieces, &g, &n);
+    for (size_t i = 0; i < requests->n; i++) {
+        const struct mt_request *request = &requests->request[i];
         if (request->kind == MT_REQUEST_OTHERS)
             continue;
         ck_assert_uint_eq(request->kind, kinds[at % 5]);
@@ -326,11 +326,11 @@ START_TEST(a_plan_knows_the_release)
     struct mt_gathering *g;
     struct mt_plan old, new;
     struct mt_alloc_conf_error error;
-    const struct mt_asked *asked = gather(streams, &g, &n);
+    const struct mt_requests *requests = gather(streams, &g, &n);
     struct mt_plan_question question = {.torch = "2.1.2+cu121"};
-    ck_assert_int_eq(mt_plan_make(&old, asked, &question, &wrong, &error), 0);
+    ck_assert_int_eq(mt_plan_make(&old, requests, &question, &wrong, &error), 0);
     question.torch = "2.15.0";
-    ck_assert_int_eq(mt_plan_make(&new, asked, &question, &wrong, &error), 0);
+    ck_assert_int_eq(mt_plan_make(&new, requests, &question, &wrong, &error), 0);
     ck_assert_uint_lt(old.n, new.n);
     ck_assert_str_eq(mt_plan_variable(&old), "PYTORCH_CUDA_ALLOC_CONF");
     ck_assert_str_eq(mt_plan_variable(&new), "PYTORCH_ALLOC_CONF");
@@ -340,7 +340,7 @@ START_TEST(a_plan_knows_the_release)
     mt_plan_clear(&new);
     question.wanted = (const char *const[]){"", "max_split:3"};
     question.n_wanted = 2;
-    ck_assert_int_eq(mt_plan_make(&new, asked, &question, &wrong, &error), -EINVAL);
+    ck_assert_int_eq(mt_plan_make(&new, requests, &question, &wrong, &error), -EINVAL);
     ck_assert_uint_eq(wrong, 1);
     mt_plan_clear(&new);
     mt_gathering_destroy(g);

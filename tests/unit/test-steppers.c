@@ -158,7 +158,7 @@ START_TEST(files_tell_names_apart)
 END_TEST
 
 /* What has worked often enough is one: nothing more is learned of its stack, also elsewhere. */
-START_TEST(what_is_known_is_not_asked_again)
+START_TEST(a_known_stepper_is_not_learned_again)
 {
     uint32_t step = in(0, "Own.step", OWN);
     for (uint32_t i = 1; i < 20; i++)
@@ -179,6 +179,6 @@ int main(void)
     tcase_add_test(cases, hooks_in_backward_say_nothing);
     tcase_add_test(cases, a_function_that_gives_back_another);
     tcase_add_test(cases, files_tell_names_apart);
-    tcase_add_test(cases, what_is_known_is_not_asked_again);
+    tcase_add_test(cases, a_known_stepper_is_not_learned_again);
     return RUN_TESTS(cases);
 }

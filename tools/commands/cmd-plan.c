@@ -28,7 +28,7 @@ struct plan_arguments {
     size_t n_changes;
     struct mt_recording *recording; /* NULL: nobody asks for changes */
     struct mt_simulation card;
-    struct mt_plan_card asked_card;
+    struct mt_plan_card requested_card;
 };
 
 static int note_conf(const struct mt_typed *typed)
@@ -66,7 +66,7 @@ static const char *info(const struct mt_analysis *analysis, const char *key)
 }
 
 static int make_plans(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
-                      const struct mt_asked *asked, size_t n, struct mt_plan *plans)
+                      const struct mt_requests *requests, size_t n, struct mt_plan *plans)
 {
     struct mt_alloc_conf_error error = {""};
     size_t wrong = 0;
@@ -74,9 +74,9 @@ static int make_plans(const struct mt_analysis *analysis, const struct plan_argu
                                         .conf = mt_recorded_conf(analysis->replay.definitions),
                                         .wanted = arguments->conf,
                                         .n_wanted = arguments->n_confs,
-                                        .card = arguments->asked_card};
+                                        .card = arguments->requested_card};
     for (size_t i = 0; i < n; i++) {
-        int rc = mt_plan_make(&plans[i], &asked[i], &question, &wrong, &error);
+        int rc = mt_plan_make(&plans[i], &requests[i], &question, &wrong, &error);
         if (rc == -EINVAL && *error.text)
             return mt_fail("--conf %s: %s", arguments->conf[wrong], error.text);
         if (rc)
@@ -94,7 +94,7 @@ static int model_changes(const struct mt_analysis *analysis, const struct plan_a
                          struct mt_modelled_changes *changes)
 {
     size_t at = 0;
-    int rc = mt_answer_model(changes, cut, arguments->recording, &analysis->replay, plan->asked,
+    int rc = mt_answer_model(changes, cut, arguments->recording, &analysis->replay, plan->requests,
                              arguments->change, arguments->n_changes, &at);
     if (rc == -EINVAL) {
         char wrong[1024] = "";
@@ -158,14 +158,14 @@ static int show(const struct mt_analysis *analysis, const struct plan_arguments 
 }
 
 /* Choose only the device that is asked for. */
-static size_t choose(const struct mt_trace_arguments *arguments, const struct mt_asked **asked,
-                     size_t n)
+static size_t choose(const struct mt_trace_arguments *arguments,
+                     const struct mt_requests **requests, size_t n)
 {
     if (!arguments->question.one_device)
         return n;
     for (size_t i = 0; i < n; i++)
-        if ((*asked)[i].device == arguments->question.device) {
-            *asked += i;
+        if ((*requests)[i].device == arguments->question.device) {
+            *requests += i;
             return 1;
         }
     return 0;
@@ -182,19 +182,19 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
         return mt_fail("%s: the run disabled PyTorch's cache (PYTORCH_NO_CUDA_MEMORY_CACHING); "
                        "record it without that variable",
                        trace->path);
-    const struct mt_asked *asked = mt_gathering_finish(arguments->gathering, &n);
+    const struct mt_requests *requests = mt_gathering_finish(arguments->gathering, &n);
     if (!n)
         return mt_fail(
             "%s: PyTorch's allocator was not used; memtap plan replays only its requests",
             trace->path);
-    n = choose(trace, &asked, n);
+    n = choose(trace, &requests, n);
     if (!n)
         return mt_fail("%s: PyTorch allocated nothing on device %d", trace->path,
                        trace->question.device);
     struct mt_plan *plans = calloc(n, sizeof *plans);
     if (!plans)
         return -ENOMEM;
-    int rc = make_plans(analysis, arguments, asked, n, plans);
+    int rc = make_plans(analysis, arguments, requests, n, plans);
     struct shown shown = {.plans = plans, .n = n};
     if (!rc && arguments->recording)
         rc = model_changes(analysis, arguments, mt_plan_main(plans, n), &shown.cut, &shown.changes);
@@ -250,8 +250,8 @@ int mt_run_plan(const struct mt_command *command, int argc, char **argv)
         mt_simulation_list();
         return MT_EXIT_OK;
     }
-    int rc = mt_simulation_card(command, &arguments.card, &arguments.asked_card.name,
-                                &arguments.asked_card.total);
+    int rc = mt_simulation_card(command, &arguments.card, &arguments.requested_card.name,
+                                &arguments.requested_card.total);
     if (!rc)
         rc = mt_find_traces(command, argv + operand, argc - operand, MT_TRACE_OUT_OF_MEMORY,
                             &arguments.trace)

@@ -61,7 +61,7 @@ static bool is_running(const char *path, struct mt_trace_error *error)
 }
 
 /* Return an exit code. A trace without a tail is copied as it is. */
-static int ask(struct saving *saving, size_t i)
+static int request(struct saving *saving, size_t i)
 {
     const char *path = saving->traces.path[i];
     struct mt_trace_error error = {0};
@@ -169,7 +169,7 @@ static int save(struct saving *saving)
     for (size_t i = 0; i < saving->traces.n; i++)
         saving->request[i].fd = -1;
     for (size_t i = 0; i < saving->traces.n && !code; i++)
-        code = ask(saving, i);
+        code = request(saving, i);
     sigaction(SIGINT, &action, &before);
     if (!code)
         code = await(saving);

@@ -47,7 +47,7 @@ static void say(int64_t seconds)
                      "the same folder, or create the file");
 }
 
-void sim_note_asked_file(const char *path, bool is_there)
+void sim_note_probed_file(const char *path, bool is_there)
 {
     int saved = errno;
     if (!path || is_there || !sim_environment("CUDASIM_ALONE", 0)) {

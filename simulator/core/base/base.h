@@ -42,6 +42,6 @@ int64_t sim_seconds(void);
 void sim_say_wait(int64_t seconds, const char *what, const char *why);
 /* Note that the program looked for a file, which exists or not. If a rank simulated alone keeps
  * looking for one file only, a message names it. Keeps errno. */
-void sim_note_asked_file(const char *path, bool is_there);
+void sim_note_probed_file(const char *path, bool is_there);
 
 #endif

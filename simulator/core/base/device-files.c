@@ -35,7 +35,7 @@ static bool is_device_file(const char *path)
 static int status_of(const char *path, struct stat *out)
 {
     int saved = errno, result = fstatat(AT_FDCWD, path, out, 0);
-    sim_note_asked_file(path, !result || errno != ENOENT);
+    sim_note_probed_file(path, !result || errno != ENOENT);
     if (!result || errno != ENOENT || !is_device_file(path))
         return result;
     errno = saved;
@@ -66,7 +66,7 @@ int sim_xstat64(int version, const char *path, struct stat *out)
 SIM_API int access(const char *path, int mode)
 {
     int saved = errno, result = faccessat(AT_FDCWD, path, mode, 0);
-    sim_note_asked_file(path, !result || errno != ENOENT);
+    sim_note_probed_file(path, !result || errno != ENOENT);
     if (!result || errno != ENOENT || !is_device_file(path))
         return result;
     errno = saved;

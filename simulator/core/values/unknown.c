@@ -28,9 +28,9 @@ void sim_unknown_value(int what, const char *name)
     static atomic_bool is_registered;
 
     (void)name;
-    if (what != SIM_ASKS_SIZE && what != SIM_ASKS_CONDITION && what != SIM_ASKS_NUMBER)
+    if (what != SIM_UNKNOWN_SIZE && what != SIM_UNKNOWN_CONDITION && what != SIM_UNKNOWN_NUMBER)
         return;
-    atomic_fetch_add_explicit(what == SIM_ASKS_NUMBER ? &integers : &sizes, 1,
+    atomic_fetch_add_explicit(what == SIM_UNKNOWN_NUMBER ? &integers : &sizes, 1,
                               memory_order_relaxed);
     if (!atomic_exchange(&is_registered, true))
         on_exit(report, NULL);

@@ -15,17 +15,17 @@ SIM_API void sim_values_new_code(void);
 /* Values that a program reads and that no kernel has computed. */
 
 enum sim_unknown {
-    SIM_ASKS_NOTHING,
-    SIM_ASKS_SIZE,              /* of a result: nonzero, unique, ... */
-    SIM_ASKS_CONDITION,         /* yes or no, for a branch of the program */
-    SIM_ASKS_NUMBER,            /* an integer, for whatever the program does with it */
-    SIM_ASKS_REAL,              /* a real number, likewise */
-    SIM_ASKS_WORKSPACE,         /* of a convolution: none here, some on a card */
-    SIM_ASKS_FASTEST_WORKSPACE, /* the same, while PyTorch tries all algorithms */
-    SIM_INSTALLED_WORKSPACE,    /* of a convolution: the cuDNN of the program's PyTorch answers;
-                                   `name` is its version, "91900"; noted once a process */
-    SIM_NAMED_WORKSPACE,        /* the same by one that CUDASIM_CUDNN names, of a version that is
-                                   another than PyTorch's, or may be */
+    SIM_UNKNOWN_NOTHING,
+    SIM_UNKNOWN_SIZE,              /* of a result: nonzero, unique, ... */
+    SIM_UNKNOWN_CONDITION,         /* yes or no, for a branch of the program */
+    SIM_UNKNOWN_NUMBER,            /* an integer, for whatever the program does with it */
+    SIM_UNKNOWN_REAL,              /* a real number, likewise */
+    SIM_UNKNOWN_WORKSPACE,         /* of a convolution: none here, some on a card */
+    SIM_UNKNOWN_FASTEST_WORKSPACE, /* the same, while PyTorch tries all algorithms */
+    SIM_INSTALLED_WORKSPACE,       /* of a convolution: the cuDNN of the program's PyTorch answers;
+                                      `name` is its version, "91900"; noted once a process */
+    SIM_NAMED_WORKSPACE,           /* the same by one that CUDASIM_CUDNN names, of a version that is
+                                      another than PyTorch's, or may be */
 };
 
 /*

@@ -267,7 +267,7 @@ static void conclude(struct kept *kept)
     outcome->was_caught =
         kept->state.went_on || (outcome->end == MT_FIT_FULL && !kept->running && !kept->code);
     mt_run_watch_finish(kept->watch, kept->job->card[kept->attempt->card].gpu->context, outcome,
-                        kept->attempt->asked);
+                        kept->attempt->request_log);
     outcome->wall_ns = mt_now_ns() - kept->begin_ns;
 }
 
@@ -356,15 +356,15 @@ int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job)
     if (shared == MAP_FAILED)
         return -errno;
     attempt->outcome = shared;
-    attempt->asked = mt_request_log_new();
-    attempt->keeper = attempt->asked < 0 ? -1 : fork();
+    attempt->request_log = mt_request_log_new();
+    attempt->keeper = attempt->request_log < 0 ? -1 : fork();
     if (!attempt->keeper) {
         keep(attempt, job, parent);
         _exit(0);
     }
     if (attempt->keeper > 0)
         return 0;
-    int rc = attempt->asked < 0 ? attempt->asked : -errno;
+    int rc = attempt->request_log < 0 ? attempt->request_log : -errno;
     attempt->keeper = 0;
     mt_attempt_clear(attempt);
     return rc;
@@ -381,7 +381,7 @@ void mt_attempt_clear(struct mt_attempt *attempt)
     if (attempt->outcome)
         munmap(attempt->outcome, sizeof *attempt->outcome);
     attempt->outcome = NULL;
-    if (attempt->asked > 0)
-        close(attempt->asked);
-    attempt->asked = 0;
+    if (attempt->request_log > 0)
+        close(attempt->request_log);
+    attempt->request_log = 0;
 }

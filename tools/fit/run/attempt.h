@@ -23,7 +23,8 @@ struct mt_attempt {
     unsigned number;            /* counts all runs from 1 */
     pid_t keeper;               /* 0: not running */
     struct mt_outcome *outcome; /* shared with the keeper */
-    int asked; /* a file with the run's requests (mt_request_log_read); 0: none, or handed over */
+    int request_log; /* a file with the run's requests (mt_request_log_read); 0: none, or handed
+                        over */
 };
 
 #define MT_HUGE_CARD ((uint64_t)16 << 40)

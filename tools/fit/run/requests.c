@@ -69,32 +69,33 @@ int mt_request_log_new(void)
 
 /* Return the number of requests until memory ran out. The failed request and its block's
  * pseudo-free belong to one event. */
-static size_t up_to_failure(const struct mt_asked *asked)
+static size_t up_to_failure(const struct mt_requests *requests)
 {
-    for (size_t i = 1; i < asked->n && asked->ooms; i++)
-        if (asked->request[i - 1].kind == MT_REQUEST_ALLOCATE &&
-            asked->request[i].kind == MT_REQUEST_FREE &&
-            asked->recorded[i].event == asked->recorded[i - 1].event)
+    for (size_t i = 1; i < requests->n && requests->ooms; i++)
+        if (requests->request[i - 1].kind == MT_REQUEST_ALLOCATE &&
+            requests->request[i].kind == MT_REQUEST_FREE &&
+            requests->recorded[i].event == requests->recorded[i - 1].event)
             return i - 1;
-    return asked->n;
+    return requests->n;
 }
 
-int mt_request_log_write(int file, const struct mt_asked *asked,
+int mt_request_log_write(int file, const struct mt_requests *requests,
                          const struct mt_definitions *definitions)
 {
     struct mt_recorded_setup setup;
-    size_t n = up_to_failure(asked);
+    size_t n = up_to_failure(requests);
     mt_recorded_setup(&setup, definitions);
     struct mt_request_log_device head = {.conf = setup.conf, .release = setup.release};
-    if (!asked->n || n > MOST_REQUESTS || asked->n_confs || asked->unknown || asked->from_before ||
-        !asked->knows_others || !mt_setup_is_known(&setup) || setup.conf.async)
+    if (!requests->n || n > MOST_REQUESTS || requests->n_confs || requests->unknown ||
+        requests->from_before || !requests->knows_others || !mt_setup_is_known(&setup) ||
+        setup.conf.async)
         return -EINVAL;
     struct mt_request *kept = malloc((n + 1) * sizeof *kept);
     if (!kept)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
-        if (asked->request[i].kind != MT_REQUEST_MARK)
-            kept[head.n++] = asked->request[i];
+        if (requests->request[i].kind != MT_REQUEST_MARK)
+            kept[head.n++] = requests->request[i];
     int rc = mt_requests_order(kept, head.n);
     if (!rc)
         rc = mt_write_all(file, &head, sizeof head);

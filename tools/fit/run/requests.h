@@ -40,7 +40,7 @@ int mt_request_log_new(void);
 
 /* Add a device's requests, up to where memory ran out. Return 0, -EINVAL if they cannot be
  * replayed, or another negative errno. */
-int mt_request_log_write(int file, const struct mt_asked *asked,
+int mt_request_log_write(int file, const struct mt_requests *requests,
                          const struct mt_definitions *definitions);
 
 /* Map the log, which may be empty, and close the file. */

@@ -28,8 +28,8 @@ struct followed {
     struct taken taken[MT_DEVICES];
     struct mt_repeat repeat[MT_DEVICES];
     struct mt_gathering *gathering;
-    const struct mt_asked *asked; /* of its devices, valid once it has ended */
-    size_t n_asked;
+    const struct mt_requests *requests; /* of its devices, valid once it has ended */
+    size_t n_gathered;
     uint32_t steps;
     bool is_full, went_on, is_known, is_over;
 };
@@ -199,11 +199,11 @@ int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, ch
 
 /* Return the memory of PyTorch and of others at one moment, since their peaks may be at different
  * moments. NULL: unknown. */
-static const struct mt_asked *asked_of(const struct followed *followed, unsigned slot)
+static const struct mt_requests *requests_of(const struct followed *followed, unsigned slot)
 {
-    for (size_t i = 0; i < followed->n_asked; i++)
-        if (mt_device_slot((int16_t)followed->asked[i].device) == slot)
-            return followed->asked[i].knows_others ? &followed->asked[i] : NULL;
+    for (size_t i = 0; i < followed->n_gathered; i++)
+        if (mt_device_slot((int16_t)followed->requests[i].device) == slot)
+            return followed->requests[i].knows_others ? &followed->requests[i] : NULL;
     return NULL;
 }
 
@@ -211,22 +211,22 @@ static void sum_device(const struct followed *followed, unsigned slot, uint64_t 
                        struct mt_outcome *outcome)
 {
     const struct taken *taken = &followed->taken[slot];
-    const struct mt_asked *asked = asked_of(followed, slot);
-    uint64_t others = asked || taken->base < context ? context : taken->base;
+    const struct mt_requests *requests = requests_of(followed, slot);
+    uint64_t others = requests || taken->base < context ? context : taken->base;
     if (!taken->cuda)
         return;
-    for (size_t i = 0; asked && i < asked->n; i++) {
-        if (asked->request[i].kind == MT_REQUEST_OTHERS)
-            others = asked->request[i].size > context ? asked->request[i].size : context;
-        raise_to(&outcome->used, others + asked->recorded[i].reserved);
-        raise_to(&outcome->floor, others + asked->recorded[i].allocated);
+    for (size_t i = 0; requests && i < requests->n; i++) {
+        if (requests->request[i].kind == MT_REQUEST_OTHERS)
+            others = requests->request[i].size > context ? requests->request[i].size : context;
+        raise_to(&outcome->used, others + requests->recorded[i].reserved);
+        raise_to(&outcome->floor, others + requests->recorded[i].allocated);
     }
-    if (!asked) {
+    if (!requests) {
         raise_to(&outcome->used, others + taken->cuda);
         raise_to(&outcome->floor, others + taken->floor);
     }
-    if (asked)
-        raise_to(&outcome->handles, mt_handles_bytes(&asked->handles));
+    if (requests)
+        raise_to(&outcome->handles, mt_handles_bytes(&requests->handles));
     raise_to(&outcome->reserved, taken->reserved);
     raise_to(&outcome->allocated, taken->allocated);
     if (followed->repeat[slot].complete > outcome->iterations)
@@ -259,10 +259,10 @@ void mt_run_watch_finish(struct mt_run_watch *watch, uint64_t context, struct mt
         struct followed *followed = watch->of[i];
         if (!followed->follow)
             continue;
-        followed->asked = mt_gathering_finish(followed->gathering, &followed->n_asked);
+        followed->requests = mt_gathering_finish(followed->gathering, &followed->n_gathered);
         sum_trace(followed, context, outcome);
-        for (size_t j = 0; j < followed->n_asked && !rc; j++)
-            rc = mt_request_log_write(file, &followed->asked[j],
+        for (size_t j = 0; j < followed->n_gathered && !rc; j++)
+            rc = mt_request_log_write(file, &followed->requests[j],
                                       mt_follow_replay(followed->follow)->definitions);
     }
     if (rc && ftruncate(file, 0))

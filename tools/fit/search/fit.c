@@ -52,7 +52,7 @@ static uint64_t host_free(const struct mt_fit *fit)
 
 /* --- on an unlimited card --------------------------------------------------------------------- */
 
-static void ask(struct mt_fit_line *line, size_t position)
+static void request(struct mt_fit_line *line, size_t position)
 {
     for (size_t i = 0; i < line->n_shared; i++)
         if (line->shared[i] == position)
@@ -70,12 +70,12 @@ static void plan(const struct mt_job *job, struct mt_fit_line *line)
     size_t middle = mt_position_below(job, nextafter(sqrt(fmax(first, 1) * last), INFINITY));
     if (n < 3)
         return;
-    ask(line, 0);
-    ask(line, middle ? middle : 1);
+    request(line, 0);
+    request(line, middle ? middle : 1);
 }
 
 /* Request one more run if the border is far from all runs, to make the estimates accurate. */
-static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
+static void request_near(const struct mt_fit *fit, struct mt_fit_line *line)
 {
     const struct mt_job *job = fit->job;
     const struct mt_known_run *first = mt_known_after(&line->known, NULL),
@@ -88,7 +88,7 @@ static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
            most = (double)second->value;
     border = border > last ? last : border;
     if (border >= NEAR && (border >= FAR * most || border <= most / FAR))
-        ask(line, mt_position_below(job, nextafter(border, INFINITY)));
+        request(line, mt_position_below(job, nextafter(border, INFINITY)));
 }
 
 /* Return the position to try after the program refused a value: that of twice the value (BatchNorm
@@ -100,12 +100,12 @@ static size_t after_refusal(const struct mt_fit *fit, struct mt_fit_line *line, 
 }
 
 /* Request it, unless the program accepts that value or a smaller one. */
-static void ask_further(const struct mt_fit *fit, struct mt_fit_line *line, size_t position)
+static void request_further(const struct mt_fit *fit, struct mt_fit_line *line, size_t position)
 {
     const struct mt_known_run *fits = mt_known_after(&line->known, NULL);
     size_t next = after_refusal(fit, line, position);
     if (next != MT_NONE && (!fits || fits->value > mt_job_searched_value(fit->job, next)))
-        ask(line, next);
+        request(line, next);
 }
 
 /* Begin at the first accepted value, and skip the positions below. */
@@ -133,9 +133,9 @@ static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
         line->n_shared = line->n_started;
     }
     if (attempt->outcome->end == MT_FIT_REFUSED && at < mt_job_positions(fit->job) / 2)
-        ask_further(fit, line, at);
+        request_further(fit, line, at);
     if (line->n_over == line->n_shared)
-        ask_near(fit, line);
+        request_near(fit, line);
     if (line->n_over == line->n_shared)
         begin_searches(fit, attempt->choice.line);
 }
@@ -168,8 +168,8 @@ static void learn_rank(struct mt_fit *fit, struct mt_attempt *attempt)
     struct mt_line_ranks *ranks = &line->ranks;
     size_t next = MT_NONE;
     if (outcome->end == MT_FIT_FITS || (outcome->end == MT_FIT_FULL && !attempt->is_huge)) {
-        mt_line_ranks_learn(ranks, *attempt->rank, outcome, attempt->asked);
-        attempt->asked = 0;
+        mt_line_ranks_learn(ranks, *attempt->rank, outcome, attempt->request_log);
+        attempt->request_log = 0;
         line->n_refused = 0;
         return;
     }
@@ -283,7 +283,7 @@ static void learn_own(struct mt_fit *fit, const struct mt_attempt *attempt)
                     (size_t)(attempt - fit->attempt));
     if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at &&
         !mt_fit_outcome(fit, attempt->choice.line, MT_ANY_ROOM, 0))
-        ask(line, 0); /* report its use of an unlimited card */
+        request(line, 0); /* report its use of an unlimited card */
 }
 
 /* Add a run's memory and its requests. */
@@ -292,9 +292,9 @@ static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
     struct mt_known_run run = {.value = mt_job_searched_value(fit->job, attempt->choice.at),
                                .context = fit->job->card[attempt->card].gpu->context,
                                .outcome = attempt->outcome};
-    if (attempt->asked > 0)
-        mt_request_log_read(&run.log, attempt->asked);
-    attempt->asked = 0;
+    if (attempt->request_log > 0)
+        mt_request_log_read(&run.log, attempt->request_log);
+    attempt->request_log = 0;
     return mt_known_add(&fit->line[attempt->choice.line].known, run);
 }
 

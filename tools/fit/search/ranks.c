@@ -43,14 +43,14 @@ static uint64_t hash_order(const struct mt_request_log_device *device, uint64_t 
 }
 
 /* Return the run with its kind: how it ended, its peak, and the requested sizes. */
-static struct mt_rank_run judge(unsigned rank, const struct mt_outcome *outcome, int asked)
+static struct mt_rank_run judge(unsigned rank, const struct mt_outcome *outcome, int request_log)
 {
     const uint64_t figures[] = {outcome->end, outcome->used, outcome->reserved, outcome->allocated};
     struct mt_rank_run run = {.rank = rank, .outcome = outcome};
     struct mt_request_log log = {0};
     run.kind = mt_hash(MT_HASH_SEED, figures, sizeof figures);
-    if (asked > 0)
-        mt_request_log_read(&log, asked);
+    if (request_log > 0)
+        mt_request_log_read(&log, request_log);
     for (size_t i = 0; i < log.n_devices; i++) {
         run.kind = hash_sizes(log.device[i], run.kind);
         run.order = hash_order(log.device[i], run.order);
@@ -116,9 +116,9 @@ static void finish(struct mt_line_ranks *ranks)
 }
 
 void mt_line_ranks_learn(struct mt_line_ranks *ranks, unsigned rank,
-                         const struct mt_outcome *outcome, int asked)
+                         const struct mt_outcome *outcome, int request_log)
 {
-    mt_rank_kinds_learn(&ranks->kinds, judge(rank, outcome, asked));
+    mt_rank_kinds_learn(&ranks->kinds, judge(rank, outcome, request_log));
     if (++ranks->n_ended < ranks->kinds.n_wanted)
         return;
     ranks->n_started = ranks->n_ended = 0;

@@ -84,6 +84,6 @@ const unsigned *mt_line_ranks_next(struct mt_line_ranks *ranks);
 
 /* Record a rank's outcome and its requests, from a file that is then closed. */
 void mt_line_ranks_learn(struct mt_line_ranks *ranks, unsigned rank,
-                         const struct mt_outcome *outcome, int asked);
+                         const struct mt_outcome *outcome, int request_log);
 
 #endif

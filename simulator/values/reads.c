@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "asks.h"
+#include "reads.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -76,29 +76,29 @@ static bool is_within_operator(void)
     return within;
 }
 
-static enum sim_unknown asks(const struct sim_replaced *op, const struct sim_value *arguments,
-                             bool within)
+static enum sim_unknown what_it_reads(const struct sim_replaced *op,
+                                      const struct sim_value *arguments, bool within)
 {
     unsigned type;
 
     if (op->rules & SIM_COUNTS)
-        return SIM_ASKS_SIZE;
+        return SIM_UNKNOWN_SIZE;
     if (op->rules & SIM_DECIDES)
-        return SIM_ASKS_CONDITION;
+        return SIM_UNKNOWN_CONDITION;
     if (op->rules & SIM_SEEKS)
-        return sim_choices(op, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
+        return sim_choices(op, arguments) > ONE_BLOCK ? SIM_UNKNOWN_SIZE : SIM_UNKNOWN_NOTHING;
     if (op->rules & SIM_READS)
         type = sim_dtype(arguments[0].object);
     else if (op->rules & SIM_COPIES && !sim_is_on_device(&arguments[0]) &&
              sim_is_on_device(&arguments[1]))
         type = sim_dtype(arguments[1].object) <= SIM_TYPE_LONG ? SIM_TYPE_LONG : SIM_TYPE_LONG + 1;
     else
-        return SIM_ASKS_NOTHING;
+        return SIM_UNKNOWN_NOTHING;
     if (type == SIM_TYPE_BOOL)
-        return SIM_ASKS_CONDITION;
+        return SIM_UNKNOWN_CONDITION;
     if (type > SIM_TYPE_LONG)
-        return SIM_ASKS_REAL;
-    return within ? SIM_ASKS_SIZE : SIM_ASKS_NUMBER;
+        return SIM_UNKNOWN_REAL;
+    return within ? SIM_UNKNOWN_SIZE : SIM_UNKNOWN_NUMBER;
 }
 
 /* Return whether the program can go by a value. A text does not end by a chosen one. */
@@ -106,26 +106,26 @@ static bool is_answer(const struct sim_replaced *op, enum sim_unknown what, cons
 {
     enum sim_known known = sim_find_known(tensor);
 
-    if (known == SIM_EVEN && what == SIM_ASKS_SIZE) /* as many as there are of each */
+    if (known == SIM_EVEN && what == SIM_UNKNOWN_SIZE) /* as many as there are of each */
         return op->rules & SIM_COUNTS && !(op->rules & SIM_IN_ORDER) &&
                (!(op->rules & SIM_FINDS) || sim_dtype(tensor) != SIM_TYPE_BOOL);
     return known == SIM_KNOWN ||
-           (sim_is_settled(known) && known != SIM_FOUND && what == SIM_ASKS_CONDITION);
+           (sim_is_settled(known) && known != SIM_FOUND && what == SIM_UNKNOWN_CONDITION);
 }
 
-void sim_report_asked(const struct sim_replaced *op, const struct sim_value *arguments,
+void sim_report_reads(const struct sim_replaced *op, const struct sim_value *arguments,
                       bool counted, bool within)
 {
-    enum sim_unknown what = asks(op, arguments, within);
+    enum sim_unknown what = what_it_reads(op, arguments, within);
 
-    if (what == SIM_ASKS_NOTHING)
+    if (what == SIM_UNKNOWN_NOTHING)
         return;
     for (size_t i = 0; i < op->arguments; i++)
         if (arguments[i].tag == SIM_TAG_TENSOR && !(op->writes >> i & 1) &&
             !(is_answer(op, what, arguments[i].object) &&
               (counted || !sim_numel(arguments[i].object)))) {
-            if (what == SIM_ASKS_NUMBER && is_within_operator())
-                what = SIM_ASKS_SIZE;
+            if (what == SIM_UNKNOWN_NUMBER && is_within_operator())
+                what = SIM_UNKNOWN_SIZE;
             sim_unknown_value((int)what, sim_operator_name(op->entry));
             return;
         }
