@@ -152,24 +152,24 @@ static void end(const struct mt_cupti_moment *moment, const struct mt_form *form
 }
 
 static void hear_call(const struct mt_cupti_hearer *hearer, const struct row *row,
-                      const struct mt_cupti_call *told)
+                      const struct mt_cupti_call *info)
 {
-    struct mt_cupti_moment moment = {hearer->recorder, call_of(hearer, row->api, told->context),
-                                     told->parameters, 0,
+    struct mt_cupti_moment moment = {hearer->recorder, call_of(hearer, row->api, info->context),
+                                     info->parameters, 0,
                                      &self.free,       self.code};
-    if (told->site == MT_CUPTI_ENTER) {
+    if (info->site == MT_CUPTI_ENTER) {
         begin(&moment, row->form, hearer->subscription);
-    } else if (told->result) {
-        moment.result = *told->result;
+    } else if (info->result) {
+        moment.result = *info->result;
         end(&moment, row->form);
     }
 }
 
 /* Skip contexts within calls that make or end one: these were recorded. */
 static void hear_context(const struct mt_cupti_hearer *hearer, uint32_t number,
-                         const struct mt_cupti_resource *told)
+                         const struct mt_cupti_resource *info)
 {
-    void *context = told->context;
+    void *context = info->context;
     if (self.objects)
         return;
     if (number == MT_CUPTI_CONTEXT_CREATED)
@@ -181,46 +181,46 @@ static void hear_context(const struct mt_cupti_hearer *hearer, uint32_t number,
 }
 
 static void hear_stream(const struct mt_cupti_hearer *hearer, uint32_t number,
-                        const struct mt_cupti_resource *told)
+                        const struct mt_cupti_resource *info)
 {
-    void *stream = told->resource;
+    void *stream = info->resource;
     if (number == MT_CUPTI_STREAM_CREATED)
-        hearer->recorder->object_made(call_of(hearer, MT_API_CU_STREAM_CREATE, told->context), 0,
+        hearer->recorder->object_made(call_of(hearer, MT_API_CU_STREAM_CREATE, info->context), 0,
                                       &stream, 0);
     else
-        hearer->recorder->object_ending(call_of(hearer, MT_API_CU_STREAM_DESTROY, told->context),
+        hearer->recorder->object_ending(call_of(hearer, MT_API_CU_STREAM_DESTROY, info->context),
                                         (uint64_t)(uintptr_t)stream);
 }
 
 /* Count code that comes to a device within the call that loads it. The load call was already
  * recorded if code comes later, at the first launch of a kernel. */
-static void hear_code(const struct mt_cupti_resource *told)
+static void hear_code(const struct mt_cupti_resource *info)
 {
     struct mt_cupti_code code;
-    if (!told->descriptor)
+    if (!info->descriptor)
         return;
-    memcpy(&code, told->descriptor, sizeof code);
+    memcpy(&code, info->descriptor, sizeof code);
     self.code += code.size;
 }
 
 static void hear_resource(const struct mt_cupti_hearer *hearer, uint32_t number,
-                          const struct mt_cupti_resource *told)
+                          const struct mt_cupti_resource *info)
 {
     switch (number) {
     case MT_CUPTI_CONTEXT_CREATED:
     case MT_CUPTI_CONTEXT_DESTROYED:
-        hear_context(hearer, number, told);
+        hear_context(hearer, number, info);
         break;
     case MT_CUPTI_STREAM_CREATED:
     case MT_CUPTI_STREAM_DESTROYED:
-        hear_stream(hearer, number, told);
+        hear_stream(hearer, number, info);
         break;
     case MT_CUPTI_MODULE_LOADED:
-        hear_code(told);
+        hear_code(info);
     }
 }
 
-void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told)
+void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *info)
 {
     const struct mt_cupti_hearer *hearer = data;
     if (hearer->recorder->is_hooked())
@@ -230,8 +230,8 @@ void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *tol
         self.subscription = hearer->subscription;
     }
     if (domain == MT_CUPTI_RESOURCE)
-        hear_resource(hearer, number, told);
+        hear_resource(hearer, number, info);
     else if (domain < sizeof rows / sizeof *rows && number < MT_CUPTI_NUMBERS &&
              rows[domain][number].form)
-        hear_call(hearer, &rows[domain][number], told);
+        hear_call(hearer, &rows[domain][number], info);
 }

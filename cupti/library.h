@@ -19,7 +19,7 @@ struct mt_cupti_library {
 int mt_cupti_find(struct mt_cupti_library *out);
 
 /* Handle a call, as CUPTI's callback; data is a struct mt_cupti_hearer. */
-void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told);
+void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *info);
 
 struct mt_cupti_hearer {
     const struct mt_cupti_recorder *recorder;

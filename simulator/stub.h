@@ -46,8 +46,8 @@
     long name(void);                                                                               \
     long name(void)                                                                                \
     {                                                                                              \
-        static _Atomic int told;                                                                   \
-        sim_note_success(#name, &told);                                                            \
+        static _Atomic int is_noted;                                                               \
+        sim_note_success(#name, &is_noted);                                                        \
         return 0;                                                                                  \
     }
 
@@ -60,8 +60,8 @@
     long name(void);                                                                               \
     long name(void)                                                                                \
     {                                                                                              \
-        static _Atomic int told;                                                                   \
-        say(#name, &told);                                                                         \
+        static _Atomic int is_noted;                                                               \
+        say(#name, &is_noted);                                                                     \
         return SIM_REFUSE_CODE;                                                                    \
     }
 

@@ -484,13 +484,13 @@ struct mt_label_counts mt_tracker_label_counts(const struct mt_tracker *tracker,
                                                struct mt_tracker_seen *seen)
 {
     size_t lines = tracker->lines.used + tracker->trained.used;
-    struct mt_label_counts tells = {.of_storage = seen->storages != tracker->storages.changes,
-                                    .of_part = seen->parts != tracker->parts.changes};
-    tells.of_others = tells.of_storage || seen->lines != lines;
+    struct mt_label_counts labels = {.of_storage = seen->storages != tracker->storages.changes,
+                                     .of_part = seen->parts != tracker->parts.changes};
+    labels.of_others = labels.of_storage || seen->lines != lines;
     seen->lines = lines;
     seen->storages = tracker->storages.changes;
     seen->parts = tracker->parts.changes;
-    return tells;
+    return labels;
 }
 
 void mt_tracker_finish(struct mt_tracker *tracker)

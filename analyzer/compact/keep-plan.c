@@ -150,10 +150,10 @@ static int note_label(struct planner *p, const struct mt_replay *replay,
     uint32_t index = life_around(&replay->blocks, &p->blocks, address, &block);
     if (!index && !block)
         index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
-    struct mt_label_counts tells = mt_tracker_label_counts(&replay->tracker, &p->seen);
+    struct mt_label_counts labels = mt_tracker_label_counts(&replay->tracker, &p->seen);
     if (index)
-        p->lives.life[index].is_wanted |= tells.of_others;
-    if (index && (tells.of_storage || tells.of_part))
+        p->lives.life[index].is_wanted |= labels.of_others;
+    if (index && (labels.of_storage || labels.of_part))
         return mt_keep_life_add(&p->lives, index, number);
     if (index)
         return mt_keep_life_label(&p->lives, index, block, number);

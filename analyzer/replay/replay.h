@@ -278,7 +278,7 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay);
  * "Summary blocks").
  */
 
-typedef int mt_tell(void *data, const struct mt_definition *definition);
+typedef int mt_definition_sink(void *data, const struct mt_definition *definition);
 
 /* Gives the number that an event, or the first one after it, has in the copy; 0 for 0. */
 struct mt_renumber {
@@ -288,8 +288,8 @@ struct mt_renumber {
 
 /* Report each list of a trace that was replayed with whole_run. Return tell's result if it is not
  * 0. */
-int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber, mt_tell *tell,
-                  void *data);
+int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber,
+                  mt_definition_sink *sink, void *data);
 
 /* Put, at the end of a replay of a compact copy, the lists in place of the copy's own figures. 0 or
  * -ENOMEM. */

@@ -48,7 +48,7 @@ int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, int ends_w
 }
 
 int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int device,
-                    int (*tell)(void *data, const struct mt_definition *definition), void *data)
+                    int (*sink)(void *data, const struct mt_definition *definition), void *data)
 {
     unsigned char bytes[MT_TEXT_LIMIT];
     size_t i = 0;
@@ -57,7 +57,7 @@ int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int 
         unsigned char *at = bytes;
         for (; i < numbers->n && at + MT_VARINT_SIZE <= bytes + sizeof bytes; i++)
             at = mt_varint_put(at, mt_zigzag(numbers->at[i]));
-        rc = tell(data, &(struct mt_definition){.kind = MT_DEF_SUMMARY,
+        rc = sink(data, &(struct mt_definition){.kind = MT_DEF_SUMMARY,
                                                 .id = what,
                                                 .device = device,
                                                 .text = (const char *)bytes,

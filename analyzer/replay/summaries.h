@@ -25,7 +25,7 @@ int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, int ends_w
 
 /* Pass the numbers to `tell` as one or more definitions. Return its result if it is not 0. */
 int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int device,
-                    int (*tell)(void *data, const struct mt_definition *definition), void *data);
+                    int (*sink)(void *data, const struct mt_definition *definition), void *data);
 
 void mt_numbers_clear(struct mt_numbers *numbers);
 

@@ -16,7 +16,7 @@
 #define NEW_CATEGORIES (VALUES - FIRST_VALUES)
 #define NEW_SHIFT 8u /* bits of the shift itself */
 
-struct teller {
+struct number_list {
     struct mt_numbers *numbers;
     struct mt_timeline_at before;
 };
@@ -29,7 +29,7 @@ static uint64_t *value_of(struct mt_timeline_at *at, unsigned i)
                                    : &at->category[i - 2];
 }
 
-static int list_group(struct teller *to, size_t point, struct mt_timeline_at *at)
+static int list_group(struct number_list *to, size_t point, struct mt_timeline_at *at)
 {
     uint64_t number[1 + VALUES] = {point};
     for (unsigned i = 0; i < VALUES; i++)
@@ -39,8 +39,8 @@ static int list_group(struct teller *to, size_t point, struct mt_timeline_at *at
 }
 
 /* Write columns such that reading them back yields the same columns. */
-static int list_part(struct teller *to, const struct mt_timeline *timeline, size_t from, size_t end,
-                     size_t most)
+static int list_part(struct number_list *to, const struct mt_timeline *timeline, size_t from,
+                     size_t end, size_t most)
 {
     struct mt_timeline_at columns[GROUPS];
     size_t points = end - from, n = points < most ? points : most;
@@ -53,7 +53,7 @@ static int list_part(struct teller *to, const struct mt_timeline *timeline, size
 
 int mt_timeline_list(const struct mt_timeline *timeline, struct mt_numbers *numbers)
 {
-    struct teller to = {.numbers = numbers};
+    struct number_list to = {.numbers = numbers};
     const uint64_t head[HEAD] = {timeline->begin, timeline->shift | NEW_CATEGORIES << NEW_SHIFT,
                                  timeline->points};
     size_t training = mt_timeline_training(timeline);

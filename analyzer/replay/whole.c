@@ -298,7 +298,7 @@ static const struct list {
     int (*get)(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
     int (*take)(struct mt_replay *replay, unsigned slot, const uint64_t *number);
     void (*clear)(struct mt_replay *replay, unsigned slot); /* before the first is taken */
-    bool is_told_empty;                                     /* of slot 0 */
+    bool is_listed_empty;                                   /* of slot 0 */
     bool is_of_used;                                        /* written for used devices */
     unsigned events; /* bits of numbers that are the copy's events */
 } lists[] = {
@@ -341,25 +341,25 @@ static int gather(const struct mt_replay *whole, const struct list *list, unsign
 }
 
 static int list_one(const struct mt_replay *whole, const struct list *list, unsigned slot,
-                    const struct mt_renumber *renumber, mt_tell *tell, void *data)
+                    const struct mt_renumber *renumber, mt_definition_sink *sink, void *data)
 {
     struct mt_numbers numbers = {0};
     if (list->is_of_used && !whole->timeline[slot].change)
         return 0;
     int rc = gather(whole, list, slot, renumber, &numbers);
-    if (!rc && (numbers.n || (list->is_told_empty && !slot)))
-        rc = mt_numbers_list(&numbers, list->what, (int)slot - 1, tell, data);
+    if (!rc && (numbers.n || (list->is_listed_empty && !slot)))
+        rc = mt_numbers_list(&numbers, list->what, (int)slot - 1, sink, data);
     mt_numbers_clear(&numbers);
     return rc;
 }
 
-int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber, mt_tell *tell,
-                  void *data)
+int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber,
+                  mt_definition_sink *sink, void *data)
 {
     int rc = 0;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         for (size_t i = 0; !rc && i < LISTS; i++)
-            rc = list_one(whole, &lists[i], slot, renumber, tell, data);
+            rc = list_one(whole, &lists[i], slot, renumber, sink, data);
     return rc;
 }
 

@@ -66,10 +66,10 @@ static enum mt_ended_how of_recovered(const struct mt_survey *survey)
  * precedence over a trace that was not closed. */
 static enum mt_ended_how find_how(const struct mt_survey *survey, const struct mt_ended *ended)
 {
-    enum mt_ended_how told = mt_ended_find(survey->ended, strlen(survey->ended));
+    enum mt_ended_how noted = mt_ended_find(survey->ended, strlen(survey->ended));
     bool is_closed = survey->complete && !survey->is_copy_of_such;
-    if (told < MT_ENDED_COUNT)
-        return told;
+    if (noted < MT_ENDED_COUNT)
+        return noted;
     if (!is_closed && (survey->state == MT_TRACE_RUNNING || survey->state == MT_TRACE_STOPPED ||
                        survey->state == MT_TRACE_EXECUTED))
         return of_state(survey->state);

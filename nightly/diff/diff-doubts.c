@@ -66,8 +66,8 @@ static void put_sizes(FILE *out, const struct mt_diff *diff)
 }
 
 /* Write a line about one run. */
-__attribute__((format(printf, 3, 4))) static void tell(FILE *out, const struct mt_digest *digest,
-                                                       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void doubt(FILE *out, const struct mt_digest *digest,
+                                                        const char *format, ...)
 {
     va_list arguments;
     mt_put_text(out, digest->path, MT_FOR_PLAIN);
@@ -101,18 +101,18 @@ static void put_damage(FILE *out, const struct mt_digest *digests, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct mt_digest *digest = &digests[i];
         if (!digest->is_sound)
-            tell(out, digest, "%s; comparing what precedes it", digest->fault);
+            doubt(out, digest, "%s; comparing what precedes it", digest->fault);
         else if (digest->ended.how != MT_ENDED_WHOLE)
-            tell(out, digest, "ended%s", mt_ended_line(line, &digest->ended) + strlen("Ended"));
+            doubt(out, digest, "ended%s", mt_ended_line(line, &digest->ended) + strlen("Ended"));
         else if (!mt_ended_is_plain(&digest->ended))
-            tell(out, digest, "%s", mt_ended_text(line, &digest->ended));
+            doubt(out, digest, "%s", mt_ended_text(line, &digest->ended));
         if (digest->lost)
-            tell(out, digest, "%s events were lost; its numbers may be wrong",
-                 mt_count_text(count, digest->lost));
+            doubt(out, digest, "%s events were lost; its numbers may be wrong",
+                  mt_count_text(count, digest->lost));
         if (digest->cut_stacks)
-            tell(out, digest, "%s deep %s truncated: \"(N frames)\" marks what is left out",
-                 mt_count_text(count, digest->cut_stacks),
-                 digest->cut_stacks == 1 ? "stack is" : "stacks are");
+            doubt(out, digest, "%s deep %s truncated: \"(N frames)\" marks what is left out",
+                  mt_count_text(count, digest->cut_stacks),
+                  digest->cut_stacks == 1 ? "stack is" : "stacks are");
     }
 }
 

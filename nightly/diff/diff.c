@@ -87,8 +87,9 @@ static int wanted_phase(const struct mt_diff_device *device)
     }
     int phase = most_changed_phase(device);
     uint64_t there = apart(&device->phase[phase]), here = apart(&device->allocated);
-    int tells_more = here ? there / 16 > here && there > device->allocated.now / 100 : there > 0;
-    return tells_more ? phase : -1;
+    int is_larger_there =
+        here ? there / 16 > here && there > device->allocated.now / 100 : there > 0;
+    return is_larger_there ? phase : -1;
 }
 
 static const struct mt_digest_device *run_in(const struct mt_digest_device *run, int phase)

@@ -156,7 +156,7 @@ static size_t count_common(const struct mt_function *a, const struct mt_function
 }
 
 /* Return whether enough places are equal that the names need not be similar. */
-static bool is_telling(size_t common, size_t most)
+static bool is_distinctive(size_t common, size_t most)
 {
     return common >= 3 && common * 4 >= most * 3;
 }
@@ -175,5 +175,5 @@ double mt_rename_score(const struct mt_function *a, const struct mt_function *b)
                                               : 0;
     size_t common = count_common(a, b);
     size_t most = a->n_places > b->n_places ? a->n_places : b->n_places;
-    return names + is_telling(common, most) + (double)common / (double)most;
+    return names + is_distinctive(common, most) + (double)common / (double)most;
 }

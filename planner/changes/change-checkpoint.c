@@ -179,7 +179,7 @@ static bool is_left_alone(const struct checkpoint *checkpoint, const struct mt_m
 
 static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_modelled *change)
 {
-    bool is_told = false, is_there = false;
+    bool is_reported = false, is_there = false;
     int rc = find_modules(checkpoint, pattern);
     change->why_not = rc == -ENOENT ? "no such module was called" : NULL;
     if (!rc)
@@ -196,7 +196,7 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
             is_there = true;
             continue;
         }
-        is_told = true;
+        is_reported = true;
         if (is_left_alone(checkpoint, call))
             continue;
         recompute(checkpoint, call, change);
@@ -204,7 +204,7 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
     }
     if (!rc)
         recompute_added(checkpoint);
-    if (!rc && !is_told) {
+    if (!rc && !is_reported) {
         change->why_not =
             is_there ? "its calls are checkpointed already" : "no whole call of it was recorded";
         return -ENOENT;

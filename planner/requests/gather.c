@@ -311,10 +311,10 @@ static void settle_samples(struct mt_gathered *gathered)
  * grown since the one before, and filled the card with it. */
 static const struct mt_sample *sample_at(const struct mt_gathered *gathered, size_t place)
 {
-    const struct mt_request_totals *told = &gathered->requests.recorded[place];
-    size_t before = told->allocated;
+    const struct mt_request_totals *totals = &gathered->requests.recorded[place];
+    size_t before = totals->allocated;
     bool has_next = before < gathered->n_samples && mt_failed(&gathered->requests, place + 1) &&
-                    gathered->sample[before].of.cuda_bytes == told->reserved;
+                    gathered->sample[before].of.cuda_bytes == totals->reserved;
     return &gathered->sample[has_next ? before : before ? before - 1 : 0].of;
 }
 

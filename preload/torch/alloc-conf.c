@@ -10,7 +10,7 @@
 /* The last ones. */
 static struct {
     atomic_flag is_busy;
-    _Atomic bool is_to_tell;
+    _Atomic bool is_pending;
     char text[MT_ALLOC_CONF_SIZE];
 } latest = {.is_busy = ATOMIC_FLAG_INIT};
 
@@ -27,7 +27,7 @@ void mt_alloc_conf_set(struct mt_thread *self, const char *text)
         atomic_flag_test_and_set_explicit(&latest.is_busy, memory_order_acquire))
         return;
     snprintf(latest.text, sizeof latest.text, "%s", text);
-    latest.is_to_tell = !self;
+    latest.is_pending = !self;
     if (self)
         record(self, latest.text);
     atomic_flag_clear_explicit(&latest.is_busy, memory_order_release);
@@ -35,19 +35,19 @@ void mt_alloc_conf_set(struct mt_thread *self, const char *text)
 
 void mt_alloc_conf_record(struct mt_thread *self)
 {
-    if (!latest.is_to_tell)
+    if (!latest.is_pending)
         return;
     MT_UNINTERRUPTED();
     if (atomic_flag_test_and_set_explicit(&latest.is_busy, memory_order_acquire))
         return;
-    if (latest.is_to_tell)
+    if (latest.is_pending)
         record(self, latest.text);
-    latest.is_to_tell = false;
+    latest.is_pending = false;
     atomic_flag_clear_explicit(&latest.is_busy, memory_order_release);
 }
 
 void mt_alloc_conf_reset(void)
 {
     atomic_flag_clear(&latest.is_busy);
-    latest.is_to_tell = latest.text[0];
+    latest.is_pending = latest.text[0];
 }

@@ -9,21 +9,21 @@
 #include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
 
-_Atomic uint64_t mt_known_workspaces[MT_TOLD_WORKSPACES];
+_Atomic uint64_t mt_known_workspaces[MT_KNOWN_WORKSPACES];
 
 MT_MATH_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
 static void record_workspace(const void *workspace, size_t size)
 {
     uint64_t address = (uint64_t)(uintptr_t)workspace;
-    _Atomic uint64_t *told = mt_known_workspace(address);
-    if (!address || atomic_load_explicit(told, memory_order_relaxed) == address)
+    _Atomic uint64_t *known = mt_known_workspace(address);
+    if (!address || atomic_load_explicit(known, memory_order_relaxed) == address)
         return;
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
     mt_record(self, MT_WORKSPACE, MT_NO_DEVICE, 0, MT_ARGS(address, size));
-    atomic_store_explicit(told, address, memory_order_relaxed);
+    atomic_store_explicit(known, address, memory_order_relaxed);
     mt_leave(self);
 }
 

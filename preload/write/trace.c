@@ -75,14 +75,14 @@ static void close_trace(void)
         mt_writer_give_up(-mt_writer.is_short, "finish");
     if (!mt_writer_is_open())
         return; /* the tail has the rest */
-    bool is_told = mt_writer_sign_manifest(mt_writer_cpu_ns());
+    bool is_reported = mt_writer_sign_manifest(mt_writer_cpu_ns());
     mt_writer.info->collect_late(mt_writer_define_late_info, NULL);
     mt_writer_end_block();
     if (!mt_encoder_end(mt_writer.encoder, &end, &bytes, &size))
         mt_writer_append(bytes, size);
     if (mt_writer_is_open())
         mt_tail_remove();
-    if (mt_writer_is_open() && !is_told) /* else memtap run says it */
+    if (mt_writer_is_open() && !is_reported) /* else memtap run says it */
         say_where();
     mt_output_close(&mt_writer.output);
 }

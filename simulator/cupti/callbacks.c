@@ -28,30 +28,30 @@ static uint32_t context_id(const struct sim_context *context)
 
 static void report_resource(CUpti_CallbackFunc function, void *data, const struct sim_call *call)
 {
-    CUpti_ResourceData told = {.context = (CUcontext)call->result};
+    CUpti_ResourceData report = {.context = (CUcontext)call->result};
     if (call->id == SIM_MODULE_LOADED)
-        told.resourceDescriptor = (void *)(uintptr_t)call->parameters;
+        report.resourceDescriptor = (void *)(uintptr_t)call->parameters;
     else
-        told.resourceHandle.stream = (CUstream)(uintptr_t)call->parameters;
+        report.resourceHandle.stream = (CUstream)(uintptr_t)call->parameters;
 
-    function(data, CUPTI_CB_DOMAIN_RESOURCE, call->id, &told);
+    function(data, CUPTI_CB_DOMAIN_RESOURCE, call->id, &report);
 }
 
 static void hear(const struct sim_listener *listener, struct sim_call *call)
 {
     CUpti_CallbackFunc function = (CUpti_CallbackFunc)(uintptr_t)listener->function;
-    CUpti_CallbackData told = {.callbackSite = call->after ? CUPTI_API_EXIT : CUPTI_API_ENTER,
-                               .functionName = call->name,
-                               .functionParams = call->parameters,
-                               .functionReturnValue = call->after ? call->result : NULL,
-                               .context = (CUcontext)sim_thread.context,
-                               .contextUid = context_id(sim_thread.context),
-                               .correlationData = &call->data,
-                               .correlationId = call->number};
+    CUpti_CallbackData report = {.callbackSite = call->after ? CUPTI_API_EXIT : CUPTI_API_ENTER,
+                                 .functionName = call->name,
+                                 .functionParams = call->parameters,
+                                 .functionReturnValue = call->after ? call->result : NULL,
+                                 .context = (CUcontext)sim_thread.context,
+                                 .contextUid = context_id(sim_thread.context),
+                                 .correlationData = &call->data,
+                                 .correlationId = call->number};
     if (call->domain == SIM_RESOURCE)
         report_resource(function, listener->data, call);
     else
-        function(listener->data, (CUpti_CallbackDomain)call->domain, call->id, &told);
+        function(listener->data, (CUpti_CallbackDomain)call->domain, call->id, &report);
 }
 
 static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,

@@ -260,7 +260,7 @@ EVENT_NODES(Wait, SIM_NODE_WAIT)
 /* Convert parameters to work. The caller holds its memory, if it has any. */
 static int work_of_parameters(struct sim_work *work, const CUgraphNodeParams *parameters)
 {
-    static _Atomic int told;
+    static _Atomic int is_noted;
     *work = (struct sim_work){.type = (enum sim_node_type)parameters->type};
     switch (work->type) {
     case SIM_NODE_KERNEL:
@@ -289,7 +289,7 @@ static int work_of_parameters(struct sim_work *work, const CUgraphNodeParams *pa
         work->memory = sim_graph_memory_at((void *)(uintptr_t)parameters->free.dptr);
         return work->memory ? 0 : -EINVAL;
     default:
-        sim_note_refusal("a graph's node of that type", &told);
+        sim_note_refusal("a graph's node of that type", &is_noted);
         return -ENOTSUP;
     }
 }

@@ -69,13 +69,13 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 DRIVER_REPORTS(cuMemPoolCreate, (CUmemoryPool * out, const CUmemPoolProps *properties),
                (out, properties))
 {
-    static _Atomic int told;
+    static _Atomic int is_noted;
     struct sim_pool *pool;
     if (!out || !properties)
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_device_memory(&properties->location, properties->allocType) ||
         properties->handleTypes) {
-        sim_note_refusal("a memory pool of the host or for other processes", &told);
+        sim_note_refusal("a memory pool of the host or for other processes", &is_noted);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     int error = sim_pool_create(properties->location.id, properties->maxSize, &pool);

@@ -112,11 +112,11 @@ static enum nccl_result fill_parts(const struct nccl_operation *operation, const
  * that follow, which it will try to read. Other content may be anything. */
 static void say_absent(const struct nccl_operation *operation)
 {
-    static _Atomic bool is_told;
+    static _Atomic bool is_reported;
     const struct nccl_comm *comm = operation->comm;
     char remedy[80] = "create it on every rank";
     if (operation->type != INT64 || operation->count > MOST_SIZES ||
-        atomic_exchange(&is_told, true))
+        atomic_exchange(&is_reported, true))
         return;
     if (operation->kind != NCCL_BROADCAST)
         snprintf(remedy, sizeof(remedy), "give a pipeline's stage input_args and output_args");

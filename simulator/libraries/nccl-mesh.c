@@ -35,12 +35,13 @@ struct nccl_wait nccl_wait_begin(void)
     uint64_t now = sim_now();
     return (struct nccl_wait){.deadline =
                                   now + sim_environment("CUDASIM_NCCL_TIMEOUT", 600) * 1000000000,
-                              .tell = now + sim_patience() * 1000000000};
+                              .report_at = now + sim_patience() * 1000000000};
 }
 
 int nccl_wait_milliseconds(const struct nccl_wait *wait)
 {
-    uint64_t end = wait->tell < wait->deadline ? wait->tell : wait->deadline, now = sim_now();
+    uint64_t end = wait->report_at < wait->deadline ? wait->report_at : wait->deadline,
+             now = sim_now();
     return now < end ? (int)((end - now) / 1000000 + 1) : 0;
 }
 
@@ -49,9 +50,9 @@ void nccl_wait_say(struct nccl_wait *wait, const struct nccl_comm *comm,
 {
     char ranks[120] = "";
     size_t used = 0;
-    if (sim_now() < wait->tell)
+    if (sim_now() < wait->report_at)
         return;
-    wait->tell = UINT64_MAX;
+    wait->report_at = UINT64_MAX;
     for (int rank = 0; rank < comm->size; rank++) {
         if (!is_missing(comm, rank))
             continue;

@@ -108,7 +108,7 @@ void nccl_mesh_close(struct nccl_comm *comm);
 /* A wait that prints once, after a while, which ranks it waits for, and ends at a deadline
  * (CUDASIM_NCCL_TIMEOUT). */
 struct nccl_wait {
-    uint64_t deadline, tell; /* ns of sim_now(); tell: UINT64_MAX once it is said */
+    uint64_t deadline, report_at; /* ns of sim_now(); report_at: UINT64_MAX once reported */
 };
 struct nccl_wait nccl_wait_begin(void);
 /* Return the time until the next action, for poll. */

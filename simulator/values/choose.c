@@ -26,7 +26,7 @@ int64_t sim_found(int64_t n)
 /* Read the loads. false: they are even, or are those of another number of experts. */
 static bool read_loads(double *loads, size_t choices)
 {
-    static _Atomic bool is_told;
+    static _Atomic bool is_reported;
     const char *skew = getenv("CUDASIM_SKEW");
     size_t count = 0;
 
@@ -45,7 +45,7 @@ static bool read_loads(double *loads, size_t choices)
         if (count < choices)
             loads[count] = load;
     }
-    if (count != choices && !atomic_exchange(&is_told, true))
+    if (count != choices && !atomic_exchange(&is_reported, true))
         sim_say("--skew has the loads of %zu experts, but the program has %zu; choosing evenly",
                 count, choices);
     return count == choices;

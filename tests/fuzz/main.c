@@ -126,7 +126,7 @@ static void run(const uint8_t *bytes, size_t size)
     free(current);
 }
 
-static void tell(int signal_number)
+static void notify(int signal_number)
 {
     char name[64], text[128];
     snprintf(name, sizeof name, "crash-%llu-%lu", (unsigned long long)seed, number);
@@ -159,9 +159,9 @@ int main(int argc, char **argv)
             add(argv[i]);
     if (!n_files)
         files[n_files++] = (struct input){(uint8_t *)"a", 1};
-    signal(SIGSEGV, tell);
-    signal(SIGABRT, tell);
-    signal(SIGPROF, tell); /* an input that takes ever so long */
+    signal(SIGSEGV, notify);
+    signal(SIGABRT, notify);
+    signal(SIGPROF, notify); /* an input that takes ever so long */
     for (size_t i = 0; i < n_files; i++) {
         setitimer(ITIMER_PROF, &most, NULL);
         run(files[i].bytes, files[i].size);

@@ -67,7 +67,7 @@ START_TEST(a_line_of_several_modules_is_one_site)
 }
 END_TEST
 
-START_TEST(the_one_module_that_has_changed_is_told)
+START_TEST(the_one_changed_module_is_reported)
 {
     two_layers(MT_MIB, MT_MIB);
     end_old();
@@ -76,7 +76,7 @@ START_TEST(the_one_module_that_has_changed_is_told)
 }
 END_TEST
 
-START_TEST(a_smaller_peak_is_told_by_what_is_less)
+START_TEST(a_smaller_peak_is_explained_by_what_shrank)
 {
     begin_run();
     keep("/u/t.py:3 main", 10 * MT_MIB, 1);
@@ -293,7 +293,7 @@ START_TEST(a_peak_that_moved_is_compared_with_its_phase_before)
 }
 END_TEST
 
-START_TEST(where_the_peak_is_the_same_another_phase_is_told)
+START_TEST(at_an_equal_peak_another_phase_is_reported)
 {
     phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
     end_old();
@@ -317,7 +317,7 @@ START_TEST(where_the_peak_is_about_the_same_too)
 }
 END_TEST
 
-START_TEST(a_larger_peak_is_told_by_what_is_live_there)
+START_TEST(a_larger_peak_is_explained_by_what_is_live_there)
 {
     phases_run(64 * MT_MIB, 4 * MT_MIB, 6 * MT_MIB);
     end_old();
@@ -334,8 +334,8 @@ int main(void)
     tcase_add_test(cases, state_that_follows_parameters_is_their_doing);
     tcase_add_test(cases, state_that_grows_alone_is_to_blame);
     tcase_add_test(cases, a_line_of_several_modules_is_one_site);
-    tcase_add_test(cases, the_one_module_that_has_changed_is_told);
-    tcase_add_test(cases, a_smaller_peak_is_told_by_what_is_less);
+    tcase_add_test(cases, the_one_changed_module_is_reported);
+    tcase_add_test(cases, a_smaller_peak_is_explained_by_what_shrank);
     tcase_add_test(cases, lines_of_equal_files_are_paired_by_number);
     tcase_add_test(cases, lines_of_a_renamed_file_are_not_crossed);
     tcase_add_test(cases, a_larger_batch_is_one_row);
@@ -343,8 +343,8 @@ int main(void)
     tcase_add_test(cases, what_is_taken_back_elsewhere_is_not_to_blame);
     tcase_add_test(cases, slack_of_the_allocator_is_not_to_blame);
     tcase_add_test(cases, a_peak_that_moved_is_compared_with_its_phase_before);
-    tcase_add_test(cases, where_the_peak_is_the_same_another_phase_is_told);
+    tcase_add_test(cases, at_an_equal_peak_another_phase_is_reported);
     tcase_add_test(cases, where_the_peak_is_about_the_same_too);
-    tcase_add_test(cases, a_larger_peak_is_told_by_what_is_live_there);
+    tcase_add_test(cases, a_larger_peak_is_explained_by_what_is_live_there);
     return RUN_TESTS(cases);
 }

@@ -146,7 +146,7 @@ START_TEST(what_runs_differ_by_themselves_is_noise)
 }
 END_TEST
 
-START_TEST(what_is_more_than_noise_is_told)
+START_TEST(what_exceeds_noise_is_reported)
 {
     simple_run("/u/t.py:3 main", 100 * MT_MIB);
     simple_run("/u/t.py:3 main", 102 * MT_MIB);
@@ -269,7 +269,7 @@ START_TEST(changes_of_one_size_are_paired_in_order)
 }
 END_TEST
 
-START_TEST(cut_stacks_are_told)
+START_TEST(truncated_stacks_are_reported)
 {
     for (int is_new = 0; is_new < 2; is_new++) {
         begin_run();
@@ -337,14 +337,14 @@ int main(void)
     tcase_add_test(cases, what_is_freed_later_is_no_growth);
     tcase_add_test(cases, more_allocations_are_growth);
     tcase_add_test(cases, what_runs_differ_by_themselves_is_noise);
-    tcase_add_test(cases, what_is_more_than_noise_is_told);
+    tcase_add_test(cases, what_exceeds_noise_is_reported);
     tcase_add_test(cases, ranks_are_compared_with_themselves);
     tcase_add_test(cases, jobs_of_other_sizes_are_doubtful);
     tcase_add_test(cases, without_a_common_rank_the_highest_are_compared);
     tcase_add_test(cases, two_ranks_of_a_job_are_no_doubt);
     tcase_add_test(cases, a_run_without_memory_counts_as_nothing);
     tcase_add_test(cases, changes_of_one_size_are_paired_in_order);
-    tcase_add_test(cases, cut_stacks_are_told);
+    tcase_add_test(cases, truncated_stacks_are_reported);
     tcase_add_test(cases, equal_layers_are_one_row);
     return RUN_TESTS(cases);
 }

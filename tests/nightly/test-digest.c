@@ -49,7 +49,7 @@ static const struct mt_digest_site *site_at(const struct mt_digest_device *devic
     ck_abort_msg("no such site");
 }
 
-START_TEST(tells_the_process)
+START_TEST(reports_the_process)
 {
     mt_scenario_rank(builder, 1);
     const struct mt_digest_device *device = read_digest();
@@ -63,7 +63,7 @@ START_TEST(tells_the_process)
 }
 END_TEST
 
-START_TEST(tells_what_is_live_at_the_peak)
+START_TEST(reports_what_is_live_at_the_peak)
 {
     mt_scenario_training(builder, 3);
     const struct mt_digest_device *device = read_digest();
@@ -254,8 +254,8 @@ int main(void)
 {
     TCase *cases = tcase_create("digest");
     tcase_add_checked_fixture(cases, begin, end);
-    tcase_add_test(cases, tells_the_process);
-    tcase_add_test(cases, tells_what_is_live_at_the_peak);
+    tcase_add_test(cases, reports_the_process);
+    tcase_add_test(cases, reports_what_is_live_at_the_peak);
     tcase_add_test(cases, counts_over_the_whole_run);
     tcase_add_test(cases, knows_lines_that_have_nothing_at_the_peak);
     tcase_add_test(cases, is_the_same_for_the_same_run);

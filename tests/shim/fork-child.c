@@ -103,7 +103,7 @@ static int is_of_memtap(int fd)
 }
 
 /* How many there are, the smallest, and how many a program that is executed would inherit. */
-static void tell_descriptors(void)
+static void print_descriptors(void)
 {
     int n = 0, lowest = 0, inherited = 0;
     for (int fd = 0; fd < 4096; fd++) {
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < 5; i++)
         cudaMalloc(&address, 1000 + i);
     if (!strcmp(mode, "descriptors")) {
-        tell_descriptors();
+        print_descriptors();
         return 0;
     }
     if (!strcmp(mode, "close"))

@@ -26,7 +26,7 @@ typedef void step(void);
 
 static size_t next_size = 1;
 
-static void tell_frame(const void *pc)
+static void print_frame(const void *pc)
 {
     Dl_info info;
     struct link_map *map;
@@ -44,7 +44,7 @@ static void NOINLINE allocate(void)
     cudaMalloc(&address, next_size);
     printf("%zu", next_size++);
     for (int i = 0; i < n; i++)
-        tell_frame(frame[i]);
+        print_frame(frame[i]);
     putchar('\n');
 }
 

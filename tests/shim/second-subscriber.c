@@ -7,7 +7,7 @@
 #include <cupti.h>
 #include <stdio.h>
 
-static int told;
+static int calls;
 
 static void hear(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *what)
 {
@@ -15,7 +15,7 @@ static void hear(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id, c
     (void)domain;
     (void)id;
     (void)what;
-    told++;
+    calls++;
 }
 
 static int allocate(size_t size)
@@ -37,6 +37,6 @@ int main(void)
     if (!result)
         cuptiUnsubscribe(subscriber);
     failed |= allocate(3000);
-    printf("subscribe %d, told %d\n", (int)result, told);
+    printf("subscribe %d, told %d\n", (int)result, calls);
     return failed;
 }

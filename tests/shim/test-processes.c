@@ -134,7 +134,7 @@ START_TEST(a_forked_child_has_its_own_trace)
 }
 END_TEST
 
-START_TEST(so_has_one_whose_fork_nobody_was_told_of)
+START_TEST(so_has_one_whose_fork_was_not_reported)
 {
     struct outcome o = run(ARGS("fork-child", "bare"), QUIET);
     ck_assert(ended_with(&o, 0));
@@ -329,7 +329,7 @@ int main(void)
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
         tcase_add_test(tests, with_the_exit_code_of_its_first_thread);
         tcase_add_test(tests, so_it_does_without_proc);
-        tcase_add_test(tests, so_has_one_whose_fork_nobody_was_told_of);
+        tcase_add_test(tests, so_has_one_whose_fork_was_not_reported);
         tcase_add_test(tests, a_process_without_cuda_leaves_nothing);
         tcase_add_loop_test(tests, a_program_that_becomes_another_one_was_not_killed, 0,
                             sizeof execs / sizeof *execs);

@@ -18,7 +18,7 @@ static struct {
     int result;
     uint32_t correlation;
     uint64_t data;
-} told[MOST];
+} seen[MOST];
 static int count;
 
 static void hear(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *what)
@@ -27,27 +27,27 @@ static void hear(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id, c
 
     ck_assert_str_eq(data, "mine");
     ck_assert_int_lt(count, MOST);
-    told[count].domain = domain;
-    told[count].id = id;
+    seen[count].domain = domain;
+    seen[count].id = id;
     if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         count++;
         return;
     }
-    told[count].site = call->callbackSite;
-    strncpy(told[count].name, call->functionName, sizeof(told[count].name) - 1);
-    told[count].correlation = call->correlationId;
+    seen[count].site = call->callbackSite;
+    strncpy(seen[count].name, call->functionName, sizeof(seen[count].name) - 1);
+    seen[count].correlation = call->correlationId;
     if (call->callbackSite == CUPTI_API_ENTER) {
         *call->correlationData = (uint64_t)count + 100;
         ck_assert_ptr_null(call->functionReturnValue);
     } else {
-        told[count].data = *call->correlationData;
-        told[count].result = *(const int *)call->functionReturnValue;
+        seen[count].data = *call->correlationData;
+        seen[count].result = *(const int *)call->functionReturnValue;
     }
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id == CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020) {
         const cudaMalloc_v3020_params *parameters = call->functionParams;
 
-        told[count].size = parameters->size;
-        told[count].address = call->callbackSite == CUPTI_API_EXIT ? *parameters->devPtr : NULL;
+        seen[count].size = parameters->size;
+        seen[count].address = call->callbackSite == CUPTI_API_EXIT ? *parameters->devPtr : NULL;
     }
     count++;
 }
@@ -66,7 +66,7 @@ static void want(CUpti_CallbackDomain domain, CUpti_CallbackId id)
     ck_assert_int_eq(cuptiEnableCallback(1, subscriber, domain, id), CUPTI_SUCCESS);
 }
 
-START_TEST(calls_are_told_before_and_after)
+START_TEST(calls_are_reported_before_and_after)
 {
     void *address, *none;
 
@@ -75,17 +75,17 @@ START_TEST(calls_are_told_before_and_after)
     ck_cuda(cudaMalloc(&address, 12345));
     ck_cuda(cudaFree(address)); /* nobody asked for that */
     ck_assert_int_eq(count, 2);
-    ck_assert_int_eq(told[0].site, CUPTI_API_ENTER);
-    ck_assert_str_eq(told[0].name, "cudaMalloc");
-    ck_assert_uint_eq(told[0].size, 12345);
-    ck_assert_int_eq(told[1].site, CUPTI_API_EXIT);
-    ck_assert_ptr_eq(told[1].address, address);
-    ck_assert_int_eq(told[1].result, cudaSuccess);
-    ck_assert_uint_eq(told[1].correlation, told[0].correlation);
-    ck_assert_uint_eq(told[1].data, 100);
+    ck_assert_int_eq(seen[0].site, CUPTI_API_ENTER);
+    ck_assert_str_eq(seen[0].name, "cudaMalloc");
+    ck_assert_uint_eq(seen[0].size, 12345);
+    ck_assert_int_eq(seen[1].site, CUPTI_API_EXIT);
+    ck_assert_ptr_eq(seen[1].address, address);
+    ck_assert_int_eq(seen[1].result, cudaSuccess);
+    ck_assert_uint_eq(seen[1].correlation, seen[0].correlation);
+    ck_assert_uint_eq(seen[1].data, 100);
     ck_assert_int_eq(cudaMalloc(&none, GIB(100)), cudaErrorMemoryAllocation);
-    ck_assert_int_eq(told[3].result, cudaErrorMemoryAllocation);
-    ck_assert_uint_ne(told[3].correlation, told[1].correlation);
+    ck_assert_int_eq(seen[3].result, cudaErrorMemoryAllocation);
+    ck_assert_uint_ne(seen[3].correlation, seen[1].correlation);
 }
 END_TEST
 
@@ -98,12 +98,12 @@ START_TEST(the_drivers_call_is_inside_the_runtimes)
     ck_assert_int_eq(cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API), CUPTI_SUCCESS);
     ck_cuda(cudaMalloc(&address, 4096));
     ck_assert_int_eq(count, 4);
-    ck_assert_str_eq(told[0].name, "cudaMalloc");
-    ck_assert_str_eq(told[1].name, "cuMemAlloc_v2");
-    ck_assert_int_eq(told[1].domain, CUPTI_CB_DOMAIN_DRIVER_API);
-    ck_assert_int_eq(told[2].site, CUPTI_API_EXIT);
-    ck_assert_int_eq(told[2].domain, CUPTI_CB_DOMAIN_DRIVER_API);
-    ck_assert_int_eq(told[3].domain, CUPTI_CB_DOMAIN_RUNTIME_API);
+    ck_assert_str_eq(seen[0].name, "cudaMalloc");
+    ck_assert_str_eq(seen[1].name, "cuMemAlloc_v2");
+    ck_assert_int_eq(seen[1].domain, CUPTI_CB_DOMAIN_DRIVER_API);
+    ck_assert_int_eq(seen[2].site, CUPTI_API_EXIT);
+    ck_assert_int_eq(seen[2].domain, CUPTI_CB_DOMAIN_DRIVER_API);
+    ck_assert_int_eq(seen[3].domain, CUPTI_CB_DOMAIN_RUNTIME_API);
 }
 END_TEST
 
@@ -129,7 +129,7 @@ static void allocate_every_way(void)
     ck_cu(cuMemRelease(handle));
 }
 
-START_TEST(every_way_to_allocate_is_told)
+START_TEST(every_way_to_allocate_is_reported)
 {
     static const char *const names[] = {
         "cudaMallocManaged", "cuMemAllocManaged",   "cudaFree",      "cuMemFree_v2",
@@ -144,20 +144,20 @@ START_TEST(every_way_to_allocate_is_told)
     ck_assert_int_eq(cuptiEnableAllDomains(1, subscriber), CUPTI_SUCCESS);
     allocate_every_way();
     for (int i = 0; i < count; i++)
-        if (told[i].site == CUPTI_API_ENTER && told[i].domain != CUPTI_CB_DOMAIN_RESOURCE) {
+        if (seen[i].site == CUPTI_API_ENTER && seen[i].domain != CUPTI_CB_DOMAIN_RESOURCE) {
             const char *name;
 
             ck_assert_int_lt(found, 17);
-            ck_assert_str_eq(told[i].name, names[found++]);
-            ck_assert_int_eq(cuptiGetCallbackName(told[i].domain, told[i].id, &name),
+            ck_assert_str_eq(seen[i].name, names[found++]);
+            ck_assert_int_eq(cuptiGetCallbackName(seen[i].domain, seen[i].id, &name),
                              CUPTI_SUCCESS);
-            ck_assert_int_eq(strncmp(name, told[i].name, strlen(told[i].name)), 0);
+            ck_assert_int_eq(strncmp(name, seen[i].name, strlen(seen[i].name)), 0);
         }
     ck_assert_int_eq(found, 17);
 }
 END_TEST
 
-START_TEST(contexts_and_streams_are_told)
+START_TEST(contexts_and_streams_are_reported)
 {
     cudaStream_t stream;
 
@@ -169,11 +169,11 @@ START_TEST(contexts_and_streams_are_told)
     ck_cuda(cudaStreamDestroy(stream));
     ck_cuda(cudaDeviceReset());
     ck_assert_int_eq(count, 5);
-    ck_assert_uint_eq(told[0].id, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
-    ck_assert_uint_eq(told[1].id, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
-    ck_assert_uint_eq(told[2].id, CUPTI_CBID_RESOURCE_STREAM_CREATED);
-    ck_assert_uint_eq(told[3].id, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
-    ck_assert_uint_eq(told[4].id, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    ck_assert_uint_eq(seen[0].id, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
+    ck_assert_uint_eq(seen[1].id, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+    ck_assert_uint_eq(seen[2].id, CUPTI_CBID_RESOURCE_STREAM_CREATED);
+    ck_assert_uint_eq(seen[3].id, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
+    ck_assert_uint_eq(seen[4].id, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
 }
 END_TEST
 
@@ -234,10 +234,10 @@ int main(void)
 {
     TCase *tests = tcase_create("cupti");
 
-    tcase_add_test(tests, calls_are_told_before_and_after);
+    tcase_add_test(tests, calls_are_reported_before_and_after);
     tcase_add_test(tests, the_drivers_call_is_inside_the_runtimes);
-    tcase_add_test(tests, every_way_to_allocate_is_told);
-    tcase_add_test(tests, contexts_and_streams_are_told);
+    tcase_add_test(tests, every_way_to_allocate_is_reported);
+    tcase_add_test(tests, contexts_and_streams_are_reported);
     tcase_add_test(tests, there_is_one_subscriber);
     tcase_add_test(tests, wrong_questions_are_refused);
     tcase_add_test(tests, a_library_is_injected_once);

@@ -16,7 +16,7 @@ struct message {
 
 static int line[2]; /* a socket between the two */
 
-static void tell(int end, const struct message *message)
+static void notify(int end, const struct message *message)
 {
     ck_assert_int_eq(write(line[end], message, sizeof(*message)), sizeof(*message));
 }
@@ -39,7 +39,7 @@ static pid_t start(int (*work)(void))
     if (child)
         return child;
     message.good = work();
-    tell(1, &message);
+    notify(1, &message);
     _exit(0);
 }
 
@@ -95,7 +95,7 @@ START_TEST(both_see_what_either_writes)
     ck_cuda(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
     ck_cuda(cudaEventRecord(event, NULL));
     ck_cuda(cudaIpcGetEventHandle(&message.event, event));
-    tell(0, &message);
+    notify(0, &message);
     finish(child);
     ck_cuda(cudaMemcpy(&answer, memory + 5000, 1, cudaMemcpyDeviceToHost));
     ck_assert_uint_eq(answer, 9);
@@ -134,7 +134,7 @@ START_TEST(wrong_handles_are_refused)
     ck_assert_int_eq(cuIpcOpenMemHandle((CUdeviceptr *)&address, handle, 1),
                      CUDA_ERROR_INVALID_CONTEXT);
     ck_cuda(cudaFree(memory));
-    tell(0, &message);
+    notify(0, &message);
     finish(child);
     memset(&message, 0, sizeof(message));
     ck_assert_int_eq(cudaIpcOpenMemHandle(&address, message.memory, 1), cudaErrorInvalidValue);

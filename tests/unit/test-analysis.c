@@ -66,7 +66,7 @@ static void a_parameter_exists(void)
     mt_build_free(builder, B);
 }
 
-START_TEST(training_is_told_apart)
+START_TEST(training_is_recognized)
 {
     mt_scenario_training(builder, 3);
     analyze();
@@ -312,7 +312,7 @@ START_TEST(a_failed_cuda_free_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_late_start_is_told)
+START_TEST(a_late_start_is_reported)
 {
     struct mt_event event = {.kind = MT_ALLOC, .thread = 1, .time_ns = 5};
     memcpy(event.arg, (uint64_t[]){A, 100, 1100, 4096}, sizeof event.arg);
@@ -362,7 +362,7 @@ START_TEST(a_table_that_moves_keeps_all_blocks)
 }
 END_TEST
 
-START_TEST(losses_and_ooms_are_told)
+START_TEST(losses_and_ooms_are_reported)
 {
     mt_scenario_oom(builder);
     analyze();
@@ -741,7 +741,7 @@ int main(void)
 {
     TCase *totals = tcase_create("totals"), *rules = tcase_create("rules");
     tcase_add_checked_fixture(totals, begin, end);
-    tcase_add_test(totals, training_is_told_apart);
+    tcase_add_test(totals, training_is_recognized);
     tcase_add_test(totals, call_sites_are_the_users);
     tcase_add_test(totals, a_console_script_stands_for_its_package);
     tcase_add_test(totals, a_site_in_the_programs_package_has_no_caller);
@@ -753,10 +753,10 @@ int main(void)
     tcase_add_test(totals, what_cuda_handed_out_counts_without_pytorch);
     tcase_add_test(totals, libraries_work_in_what_they_are_given);
     tcase_add_test(totals, a_failed_cuda_free_changes_nothing);
-    tcase_add_test(totals, a_late_start_is_told);
+    tcase_add_test(totals, a_late_start_is_reported);
     tcase_add_test(totals, oddities_are_counted);
     tcase_add_test(totals, a_table_that_moves_keeps_all_blocks);
-    tcase_add_test(totals, losses_and_ooms_are_told);
+    tcase_add_test(totals, losses_and_ooms_are_reported);
     tcase_add_test(totals, a_trace_without_memory_has_no_device);
     tcase_add_checked_fixture(rules, begin, end);
     tcase_add_test(rules, a_rule_looks_at_a_stack_once);

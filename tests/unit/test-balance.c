@@ -32,7 +32,7 @@ static void use_library(void)
     mt_build_event4(builder, MT_ALLOC, A, 20 * MT_MIB, 20 * MT_MIB, 22 * MT_MIB);
 }
 
-START_TEST(all_that_the_device_holds_is_told_apart)
+START_TEST(all_memory_of_the_device_is_distinguished)
 {
     sample(999 * MT_MIB, 0, 0);
     use_library();
@@ -183,7 +183,7 @@ START_TEST(no_more_is_in_use_than_the_device_has)
 }
 END_TEST
 
-START_TEST(without_samples_the_libraries_are_told)
+START_TEST(without_samples_the_libraries_are_reported)
 {
     use_library();
     const struct mt_balance *balance = &analyze()->balance;
@@ -193,7 +193,7 @@ START_TEST(without_samples_the_libraries_are_told)
 }
 END_TEST
 
-START_TEST(what_is_never_freed_is_told)
+START_TEST(what_is_never_freed_is_reported)
 {
     mt_scenario_c_program(builder);
     const struct mt_device *device = analyze();
@@ -226,7 +226,7 @@ int main(void)
 {
     TCase *balance = tcase_create("balance");
     tcase_add_checked_fixture(balance, begin, end);
-    tcase_add_test(balance, all_that_the_device_holds_is_told_apart);
+    tcase_add_test(balance, all_memory_of_the_device_is_distinguished);
     tcase_add_test(balance, what_cublas_requests_from_the_driver_is_not_a_segment);
     tcase_add_test(balance, a_total_shows_the_segment_of_a_block_that_is_not_recorded);
     tcase_add_test(balance, what_libraries_get_for_themselves_is_known_by_their_frames);
@@ -234,8 +234,8 @@ int main(void)
     tcase_add_test(balance, a_sample_before_serves_where_none_follows);
     tcase_add_test(balance, a_sample_within_a_call_is_corrected_by_the_next);
     tcase_add_test(balance, no_more_is_in_use_than_the_device_has);
-    tcase_add_test(balance, without_samples_the_libraries_are_told);
-    tcase_add_test(balance, what_is_never_freed_is_told);
+    tcase_add_test(balance, without_samples_the_libraries_are_reported);
+    tcase_add_test(balance, what_is_never_freed_is_reported);
     tcase_add_test(balance, a_killed_program_has_no_leaks);
     tcase_add_test(balance, pytorchs_tensors_are_no_leaks);
     return RUN_TESTS(balance);

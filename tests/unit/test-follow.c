@@ -401,7 +401,7 @@ START_TEST(segments_follow_each_other)
 }
 END_TEST
 
-START_TEST(a_segment_that_was_missed_is_told)
+START_TEST(a_missed_segment_is_reported)
 {
     struct given given = {0};
     make_folder();
@@ -600,7 +600,7 @@ int main(void)
     tcase_add_loop_test(tests, a_trace_that_grows_is_read_once, 0, sizeof pieces / sizeof *pieces);
     tcase_add_loop_test(tests, the_tail_follows_when_the_process_was_killed, 0, 2);
     tcase_add_test(tests, segments_follow_each_other);
-    tcase_add_test(tests, a_segment_that_was_missed_is_told);
+    tcase_add_test(tests, a_missed_segment_is_reported);
     tcase_add_test(tests, a_replay_that_follows_is_the_replay);
     tcase_add_test(tests, a_replay_begins_anew_where_events_were_dropped);
     tcase_add_loop_test(tests, a_look_is_a_report, 0, sizeof scenarios / sizeof *scenarios);

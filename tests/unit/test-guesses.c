@@ -199,7 +199,7 @@ START_TEST(what_the_program_holds_is_not_offloaded)
 END_TEST
 
 /* What is put side by side has the type of its parts, which are smaller. */
-START_TEST(parts_tell_the_type_of_the_whole)
+START_TEST(parts_show_the_type_of_the_whole)
 {
     struct mt_recorded_block *part[3];
     for (size_t i = 0; i < 3; i++)
@@ -390,7 +390,7 @@ static void make_scores(const unsigned mib[4])
 
 /* What a softmax makes grows with the square of the length, but within windows as rows do: two
  * recorded lengths tell, one does not. */
-START_TEST(lengths_tell_how_scores_grow)
+START_TEST(lengths_show_how_scores_grow)
 {
     static const struct {
         unsigned mib[4];
@@ -414,7 +414,7 @@ int main(void)
     tcase_add_test(test, views_of_one_block_count_once);
     tcase_add_test(test, copies_end_as_the_node_gives_them_up);
     tcase_add_test(test, what_the_program_holds_is_not_offloaded);
-    tcase_add_test(test, parts_tell_the_type_of_the_whole);
+    tcase_add_test(test, parts_show_the_type_of_the_whole);
     tcase_add_test(test, reserves_have_the_type_of_their_network);
     tcase_add_test(test, padding_keeps_the_type);
     tcase_add_test(test, copies_of_attention_go);
@@ -424,6 +424,6 @@ int main(void)
     tcase_add_test(test, a_weight_is_cast_once);
     tcase_add_test(test, a_node_keeps_its_own_run);
     tcase_add_test(test, products_of_activations_have_no_bound);
-    tcase_add_loop_test(test, lengths_tell_how_scores_grow, 0, 3);
+    tcase_add_loop_test(test, lengths_show_how_scores_grow, 0, 3);
     return RUN_TESTS(test);
 }

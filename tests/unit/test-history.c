@@ -195,7 +195,7 @@ START_TEST(what_is_forgotten_is_gone)
 }
 END_TEST
 
-START_TEST(a_step_is_told_with_its_causes)
+START_TEST(a_step_is_reported_with_its_causes)
 {
     struct mt_trend trend;
     struct mt_site_changes changes;
@@ -361,7 +361,7 @@ int main(void)
     tcase_add_test(tests, a_trace_that_has_gone_on_replaces_itself);
     tcase_add_test(tests, ranks_of_a_job_are_a_run);
     tcase_add_test(tests, what_is_forgotten_is_gone);
-    tcase_add_test(tests, a_step_is_told_with_its_causes);
+    tcase_add_test(tests, a_step_is_reported_with_its_causes);
     tcase_add_test(tests, one_cause_is_one_step);
     tcase_add_test(tests, renamed_sites_are_no_change);
     tcase_add_test(tests, a_new_history_is_its_owners_alone);

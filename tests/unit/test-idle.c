@@ -51,7 +51,7 @@ static void expect(uint64_t never, uint64_t after, uint64_t until)
     ck_assert_uint_eq(idle->kind[MT_IDLE_UNTIL].bytes, until);
 }
 
-START_TEST(what_no_copy_touches_is_told_apart)
+START_TEST(what_no_copy_touches_is_distinguished)
 {
     allocate(A, MT_MIB);
     allocate(B, 2 * MT_MIB);
@@ -95,7 +95,7 @@ START_TEST(the_next_one_at_an_address_has_its_own_touches)
 END_TEST
 
 /* Its record is kept, and another one's touches are not its own. */
-START_TEST(what_is_freed_after_the_peak_is_told_by_its_own_touches)
+START_TEST(what_is_freed_after_the_peak_counts_its_own_touches)
 {
     allocate(A, 8 * MT_MIB);
     set(A);
@@ -154,7 +154,7 @@ START_TEST(nothing_is_said_where_the_past_was_dropped)
 }
 END_TEST
 
-START_TEST(a_second_free_is_told_with_its_allocation)
+START_TEST(a_second_free_is_reported_with_its_allocation)
 {
     mt_build_on(builder, 0, 1, mt_build_stack(builder, "/src/main.c:7 main", NULL));
     allocate(A, MT_MIB);
@@ -184,7 +184,7 @@ START_TEST(an_address_that_is_used_again_may_be_freed_again)
 }
 END_TEST
 
-START_TEST(leaks_are_told_by_whole_stacks)
+START_TEST(leaks_are_reported_by_complete_stacks)
 {
     uint32_t one = mt_build_stack(builder, "/src/main.c:7 main", "/src/new.c:3 make", NULL);
     uint32_t other = mt_build_stack(builder, "/src/main.c:9 main", "/src/new.c:3 make", NULL);
@@ -302,7 +302,7 @@ START_TEST(imported_memory_is_nobodys_here)
 END_TEST
 
 /* It is freed as if it were the process's own. */
-START_TEST(external_memory_is_told_and_not_counted)
+START_TEST(external_memory_is_reported_and_not_counted)
 {
     mt_build_event4(builder, MT_CUDA_MALLOC, A, 4 * MT_MIB, 0, MT_API_CUDA_EXTERNAL_BUFFER);
     mt_build_event4(builder, MT_CUDA_MALLOC, B, 0, 0, MT_API_CUDA_IPC_OPEN);
@@ -344,21 +344,21 @@ int main(void)
     tcase_add_test(physical, a_requested_handle_is_released_too);
     tcase_add_test(physical, a_release_that_fails_changes_nothing);
     tcase_add_test(physical, imported_memory_is_nobodys_here);
-    tcase_add_test(physical, external_memory_is_told_and_not_counted);
+    tcase_add_test(physical, external_memory_is_reported_and_not_counted);
     tcase_add_checked_fixture(idle, begin, end);
-    tcase_add_test(idle, what_no_copy_touches_is_told_apart);
+    tcase_add_test(idle, what_no_copy_touches_is_distinguished);
     tcase_add_test(idle, what_is_copied_before_and_after_is_in_use);
     tcase_add_test(idle, a_copy_touches_both_its_ends);
     tcase_add_test(idle, the_next_one_at_an_address_has_its_own_touches);
-    tcase_add_test(idle, what_is_freed_after_the_peak_is_told_by_its_own_touches);
+    tcase_add_test(idle, what_is_freed_after_the_peak_counts_its_own_touches);
     tcase_add_test(idle, nothing_is_said_of_memory_that_the_host_can_touch);
     tcase_add_test(idle, nothing_is_said_where_no_copy_was_seen);
     tcase_add_test(idle, nothing_is_said_where_copies_may_be_missing);
     tcase_add_test(idle, nothing_is_said_where_the_past_was_dropped);
     tcase_add_test(idle, nothing_is_said_where_copies_are_not_seen);
     tcase_add_checked_fixture(frees, begin, end);
-    tcase_add_test(frees, a_second_free_is_told_with_its_allocation);
+    tcase_add_test(frees, a_second_free_is_reported_with_its_allocation);
     tcase_add_test(frees, an_address_that_is_used_again_may_be_freed_again);
-    tcase_add_test(frees, leaks_are_told_by_whole_stacks);
+    tcase_add_test(frees, leaks_are_reported_by_complete_stacks);
     return RUN_TESTS(idle, frees, physical);
 }

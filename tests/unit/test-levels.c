@@ -184,7 +184,7 @@ START_TEST(growing_segments_need_no_advice_to_grow)
 }
 END_TEST
 
-START_TEST(the_oom_is_told_after_what_was_given_back)
+START_TEST(the_oom_is_reported_after_what_was_freed)
 {
     question.moment.kind = MT_AT_OOM;
     mt_build_event(builder, MT_CUDA_MALLOC, A, 20 * MT_MIB, 0);
@@ -241,14 +241,14 @@ static void check_training(void)
     ck_assert_uint_eq(device->span->iteration, 1);
 }
 
-START_TEST(without_a_cache_cudas_blocks_are_told_apart)
+START_TEST(without_a_cache_cudas_blocks_are_distinguished)
 {
     train_without_allocator(MT_CUDA_MALLOC, MT_API_CUDA_MALLOC);
     check_training();
 }
 END_TEST
 
-START_TEST(with_cudas_pools_blocks_are_told_apart)
+START_TEST(with_cudas_pools_blocks_are_distinguished)
 {
     train_without_allocator(MT_CUDA_MALLOC_ASYNC, MT_API_CUDA_MALLOC_ASYNC);
     check_training(); /* a pool counts what was requested, as PyTorch then does */
@@ -302,10 +302,10 @@ int main(void)
     tcase_add_test(segments, a_release_that_failed_keeps_the_handle);
     tcase_add_test(segments, imported_memory_is_nobodys_here);
     tcase_add_test(segments, growing_segments_need_no_advice_to_grow);
-    tcase_add_test(segments, the_oom_is_told_after_what_was_given_back);
+    tcase_add_test(segments, the_oom_is_reported_after_what_was_freed);
     tcase_add_checked_fixture(blocks, begin, end);
-    tcase_add_test(blocks, without_a_cache_cudas_blocks_are_told_apart);
-    tcase_add_test(blocks, with_cudas_pools_blocks_are_told_apart);
+    tcase_add_test(blocks, without_a_cache_cudas_blocks_are_distinguished);
+    tcase_add_test(blocks, with_cudas_pools_blocks_are_distinguished);
     tcase_add_test(blocks, cuda_running_out_is_an_oom_where_pytorch_has_no_cache);
     tcase_add_test(blocks, pytorchs_oom_is_not_counted_twice);
     return RUN_TESTS(segments, blocks);

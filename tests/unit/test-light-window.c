@@ -7,16 +7,16 @@
 #include <errno.h>
 #include <string.h>
 
-enum { BLOCK = 0x10000, SIZE = 4096, STORAGE = 0x777000, TOLD_WHOLE = 1000000 };
+enum { BLOCK = 0x10000, SIZE = 4096, STORAGE = 0x777000, RECORDED_IN_FULL = 1000000 };
 
 static struct mt_light *light;
 static struct mt_live *live;
-static unsigned n_told[MT_KIND_LIMIT];
+static unsigned n_recorded[MT_KIND_LIMIT];
 static uint64_t now_ns;
 
 static int count(const struct mt_event *event)
 {
-    n_told[event->kind]++;
+    n_recorded[event->kind]++;
     return 0;
 }
 
@@ -46,10 +46,10 @@ static void begin(void)
     live = mt_live_create();
     add(MT_ALLOC, 1 << 30, SIZE, UINT32_MAX);
     add(MT_FREE, 1 << 30, SIZE, 0);
-    for (unsigned i = 0; i < TOLD_WHOLE; i++)
+    for (unsigned i = 0; i < RECORDED_IN_FULL; i++)
         add(MT_NODE_NEW, 1, 0, 0);
     end_window();
-    memset(n_told, 0, sizeof n_told);
+    memset(n_recorded, 0, sizeof n_recorded);
 }
 
 static void end(void)
@@ -66,15 +66,15 @@ START_TEST(labels_of_passing_blocks_are_left_out)
         add(MT_FREE, BLOCK, SIZE, 0);
     }
     end_window();
-    ck_assert_uint_eq(n_told[MT_SAVED], 0);
-    memset(n_told, 0, sizeof n_told);
+    ck_assert_uint_eq(n_recorded[MT_SAVED], 0);
+    memset(n_recorded, 0, sizeof n_recorded);
     ck_assert_int_eq(mt_live_each(live, count), 0);
-    ck_assert_uint_eq(n_told[MT_SAVED], 0);
+    ck_assert_uint_eq(n_recorded[MT_SAVED], 0);
 }
 END_TEST
 
 /* Such a label is told, once for each place, since the window does not find its block. */
-START_TEST(labels_within_passing_blocks_are_told_once)
+START_TEST(labels_within_passing_blocks_are_recorded_once)
 {
     add(MT_ALLOC, BLOCK, SIZE, SIZE);
     add(MT_SAVED, BLOCK, 0, 0);
@@ -84,8 +84,8 @@ START_TEST(labels_within_passing_blocks_are_told_once)
     add(MT_LEAF, BLOCK + 512, 0, 0);
     add(MT_FREE, BLOCK, SIZE, 0);
     end_window();
-    ck_assert_uint_eq(n_told[MT_SAVED], 0); /* the block has one from this place */
-    ck_assert_uint_eq(n_told[MT_LEAF], 2);
+    ck_assert_uint_eq(n_recorded[MT_SAVED], 0); /* the block has one from this place */
+    ck_assert_uint_eq(n_recorded[MT_LEAF], 2);
 }
 END_TEST
 
@@ -99,9 +99,9 @@ START_TEST(storages_keep_labels_of_passing_blocks)
     add(MT_ALLOC, BLOCK + SIZE, SIZE, SIZE);
     add(MT_RESIZE, BLOCK + SIZE, STORAGE, SIZE);
     end_window();
-    memset(n_told, 0, sizeof n_told);
+    memset(n_recorded, 0, sizeof n_recorded);
     ck_assert_int_eq(mt_live_each(live, count), 0);
-    ck_assert_uint_eq(n_told[MT_LEAF], 1);
+    ck_assert_uint_eq(n_recorded[MT_LEAF], 1);
 }
 END_TEST
 
@@ -140,7 +140,7 @@ int main(void)
     TCase *tests = tcase_create("light");
     tcase_add_unchecked_fixture(tests, begin, end);
     tcase_add_test(tests, labels_of_passing_blocks_are_left_out);
-    tcase_add_test(tests, labels_within_passing_blocks_are_told_once);
+    tcase_add_test(tests, labels_within_passing_blocks_are_recorded_once);
     tcase_add_test(tests, recalled_blocks_leave_the_totals);
     tcase_add_test(tests, storages_keep_labels_of_passing_blocks);
     return RUN_TESTS(tests);

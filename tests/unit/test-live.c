@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static struct mt_builder *rebuilt;
-static size_t n_told;
+static size_t n_recorded;
 static uint64_t last_time;
 
 static int rebuild(const struct mt_event *event)
@@ -23,14 +23,14 @@ static int rebuild(const struct mt_event *event)
         last_time = event->time_ns;
     }
     mt_build_raw(rebuilt, event);
-    n_told++;
+    n_recorded++;
     return 0;
 }
 
 static int count(const struct mt_event *event)
 {
     (void)event;
-    n_told++;
+    n_recorded++;
     return 0;
 }
 
@@ -126,9 +126,9 @@ static void happen(struct mt_live *live, uint16_t kind, uint64_t a, uint64_t b)
 
 static size_t count_live(struct mt_live *live)
 {
-    n_told = 0;
+    n_recorded = 0;
     ck_assert_int_eq(mt_live_each(live, count), 0);
-    return n_told;
+    return n_recorded;
 }
 
 /* The peak is within three ranges, of which one has a domain. */

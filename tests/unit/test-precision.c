@@ -66,7 +66,7 @@ START_TEST(one_precision_is_not_mixed)
 END_TEST
 
 /* What no replay in one piece serves is not for the pieces; a request that is served is no run. */
-static void tell_cause_and_reach(struct mt_oom_story story)
+static void check_cause_and_reach(struct mt_oom_story story)
 {
     const struct mt_style style = {0};
     char text[300], *summary;
@@ -95,7 +95,7 @@ static void tell_cause_and_reach(struct mt_oom_story story)
     free(summary);
 }
 
-START_TEST(an_out_of_memory_tells_them_too)
+START_TEST(an_out_of_memory_reports_them_too)
 {
     struct mt_oom_story story;
     struct mt_style style = {0};
@@ -108,7 +108,7 @@ START_TEST(an_out_of_memory_tells_them_too)
     mt_build_end(builder);
     ck_assert(find()->is_mixed);
     ck_assert_int_eq(mt_oom_explain(&story, &analysis), 0);
-    tell_cause_and_reach(story);
+    check_cause_and_reach(story);
     mt_oom_text(&story, &analysis, out, &style);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, " bytes each\n  weights          bfloat16"));
@@ -222,7 +222,7 @@ int main(void)
     TCase *tests = tcase_create("precision");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, sixteen_bytes_a_parameter_can_be_read_off);
-    tcase_add_test(tests, an_out_of_memory_tells_them_too);
+    tcase_add_test(tests, an_out_of_memory_reports_them_too);
     tcase_add_test(tests, one_precision_is_not_mixed);
     tcase_add_test(tests, parameters_that_share_a_block_are_all_counted);
     tcase_add_test(tests, rounding_of_512_bytes_is_none_of_a_parameter);

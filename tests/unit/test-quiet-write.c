@@ -24,7 +24,7 @@ static int open_full(void)
     return fd;
 }
 
-static void tell(void)
+static void notify(void)
 {
     if (dup2(open_full(), STDERR_FILENO) == STDERR_FILENO)
         mt_message("a line that has no room");
@@ -36,7 +36,7 @@ static void sign(void)
     mt_manifest_sign(path, "so has a text");
 }
 
-static void tell_nobody(void)
+static void notify_nobody(void)
 {
     int ends[2];
     if (pipe(ends) || close(ends[0]) || dup2(ends[1], STDERR_FILENO) != STDERR_FILENO)
@@ -66,19 +66,19 @@ static int status_of(void (*action)(void))
 
 START_TEST(a_file_at_its_limit_ends_no_host)
 {
-    ck_assert_int_eq(status_of(tell), 0);
+    ck_assert_int_eq(status_of(notify), 0);
     ck_assert_int_eq(status_of(sign), 0);
 }
 END_TEST
 
 START_TEST(a_pipe_that_nobody_reads_ends_no_host)
 {
-    ck_assert_int_eq(status_of(tell_nobody), 0);
+    ck_assert_int_eq(status_of(notify_nobody), 0);
 }
 END_TEST
 
 /* A signal that waited before is the host's own. */
-static void tell_while_one_waits(void)
+static void notify_while_one_waits(void)
 {
     sigset_t ours, pending;
     sigemptyset(&ours);
@@ -97,7 +97,7 @@ static void tell_while_one_waits(void)
 
 START_TEST(the_hosts_own_signal_stays)
 {
-    ck_assert_int_eq(status_of(tell_while_one_waits), 0);
+    ck_assert_int_eq(status_of(notify_while_one_waits), 0);
 }
 END_TEST
 

@@ -183,7 +183,7 @@ START_TEST(junk_is_no_size)
 }
 END_TEST
 
-START_TEST(wrong_sizes_are_told_in_one_way)
+START_TEST(wrong_sizes_are_reported_in_one_way)
 {
     static const struct {
         const char *text, *words;
@@ -264,7 +264,7 @@ int main(void)
     tcase_add_test(tests, times_are_read);
     tcase_add_test(tests, sizes_are_read);
     tcase_add_test(tests, junk_is_no_size);
-    tcase_add_test(tests, wrong_sizes_are_told_in_one_way);
+    tcase_add_test(tests, wrong_sizes_are_reported_in_one_way);
     tcase_add_test(tests, sizes_end_where_they_end);
     return RUN_TESTS(tests);
 }

@@ -142,7 +142,7 @@ START_TEST(a_function_that_gives_back_another)
 END_TEST
 
 /* Two classes of one name in two files are two; PyTorch's own code is none. */
-START_TEST(files_tell_names_apart)
+START_TEST(files_distinguish_names)
 {
     uint32_t step = in(0, "Own.step", OWN), constructor = in(0, "Own.__init__", "/u/other.py"),
              of_torch = in(0, "Some.step", TORCH);
@@ -178,7 +178,7 @@ int main(void)
     tcase_add_test(cases, what_works_elsewhere_is_none);
     tcase_add_test(cases, hooks_in_backward_say_nothing);
     tcase_add_test(cases, a_function_that_gives_back_another);
-    tcase_add_test(cases, files_tell_names_apart);
+    tcase_add_test(cases, files_distinguish_names);
     tcase_add_test(cases, a_known_stepper_is_not_learned_again);
     return RUN_TESTS(cases);
 }

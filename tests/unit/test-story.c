@@ -70,7 +70,7 @@ static void note_iteration(struct mt_spans *spans, struct mt_when *when, uint64_
 }
 
 /* A follower of a run of weeks keeps few spans, and knows the same of all. */
-START_TEST(folded_spans_tell_the_same)
+START_TEST(folded_spans_show_the_same)
 {
     struct mt_spans spans[2] = {0};
     mt_spans_fold(&spans[1], 1, true);
@@ -475,7 +475,7 @@ static uint64_t growth_of(unsigned iterations, unsigned odd)
     return analyze()->growth.per_iteration;
 }
 
-START_TEST(five_iterations_tell_of_growth)
+START_TEST(five_iterations_show_growth)
 {
     ck_assert_uint_eq(growth_of(5, UINT_MAX), LEFT);
 }
@@ -531,21 +531,21 @@ START_TEST(what_grew_once_is_no_growth)
 END_TEST
 
 /* An event of PyTorch's allocator with the totals that a test says. */
-static void told(enum mt_kind kind, uint64_t address, uint64_t mib, uint64_t allocated,
-                 uint64_t reserved)
+static void event_of(enum mt_kind kind, uint64_t address, uint64_t mib, uint64_t allocated,
+                     uint64_t reserved)
 {
     mt_build_event4(builder, kind, address, mib * MT_MIB, allocated * MT_MIB, reserved * MT_MIB);
 }
 
 START_TEST(the_worst_fragmentation_is_found)
 {
-    told(MT_ALLOC, BASE, 20, 20, 20);                /* nothing lies free yet */
-    told(MT_ALLOC, BASE + 100 * MT_MIB, 20, 40, 40); /* nor now */
-    told(MT_FREE, BASE, 20, 20, 40);
-    told(MT_ALLOC, BASE + 200 * MT_MIB, 30, 50, 70); /* 20 MiB would not have been enough */
-    told(MT_FREE, BASE + 200 * MT_MIB, 30, 20, 70);
-    told(MT_ALLOC, BASE + 300 * MT_MIB, 40, 60, 110);  /* 50 would, but for being in pieces */
-    told(MT_ALLOC, BASE + 400 * MT_MIB, 42, 102, 152); /* the same with as many */
+    event_of(MT_ALLOC, BASE, 20, 20, 20);                /* nothing lies free yet */
+    event_of(MT_ALLOC, BASE + 100 * MT_MIB, 20, 40, 40); /* nor now */
+    event_of(MT_FREE, BASE, 20, 20, 40);
+    event_of(MT_ALLOC, BASE + 200 * MT_MIB, 30, 50, 70); /* 20 MiB would not have been enough */
+    event_of(MT_FREE, BASE + 200 * MT_MIB, 30, 20, 70);
+    event_of(MT_ALLOC, BASE + 300 * MT_MIB, 40, 60, 110);  /* 50 would, but for being in pieces */
+    event_of(MT_ALLOC, BASE + 400 * MT_MIB, 42, 102, 152); /* the same with as many */
     const struct mt_worst *worst = analyze()->worst[MT_FREE_PIECES];
     ck_assert_uint_eq(worst->times, 2);
     ck_assert_uint_eq(worst->event, 6);
@@ -567,18 +567,18 @@ static void request_beside(uint64_t wanted)
 {
     mt_build_event(builder, MT_REQUEST_STREAM, 0x5500, 0, 0);
     segment(BASE, 64);
-    told(MT_ALLOC, BASE, 64, 64, 64);
-    told(MT_FREE, BASE, 64, 0, 64);
+    event_of(MT_ALLOC, BASE, 64, 64, 64);
+    event_of(MT_FREE, BASE, 64, 0, 64);
     mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
     segment(BASE + 100 * MT_MIB, 60);
-    told(MT_ALLOC, BASE + 100 * MT_MIB, 20, 20, 124);
-    told(MT_ALLOC, BASE + 120 * MT_MIB, 20, 40, 124);
-    told(MT_ALLOC, BASE + 140 * MT_MIB, 20, 60, 124);
-    told(MT_FREE, BASE + 100 * MT_MIB, 20, 40, 124);
-    told(MT_FREE, BASE + 140 * MT_MIB, 20, 20, 124);
+    event_of(MT_ALLOC, BASE + 100 * MT_MIB, 20, 20, 124);
+    event_of(MT_ALLOC, BASE + 120 * MT_MIB, 20, 40, 124);
+    event_of(MT_ALLOC, BASE + 140 * MT_MIB, 20, 60, 124);
+    event_of(MT_FREE, BASE + 100 * MT_MIB, 20, 40, 124);
+    event_of(MT_FREE, BASE + 140 * MT_MIB, 20, 20, 124);
     segment(BASE + 200 * MT_MIB, wanted);
     mt_build_event(builder, MT_REQUEST, 100, 0, 0);
-    told(MT_ALLOC, BASE + 200 * MT_MIB, wanted, 20 + wanted, 124 + wanted);
+    event_of(MT_ALLOC, BASE + 200 * MT_MIB, wanted, 20 + wanted, 124 + wanted);
 }
 
 /* Return how often what was free lay there. */
@@ -620,12 +620,12 @@ START_TEST(whole_segments_are_no_fragments)
     mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
     for (uint64_t i = 0; i < 2; i++) {
         segment(BASE + i * 100 * MT_MIB, 30);
-        told(MT_ALLOC, BASE + i * 100 * MT_MIB, 30, 30 + 30 * i, 30 + 30 * i);
+        event_of(MT_ALLOC, BASE + i * 100 * MT_MIB, 30, 30 + 30 * i, 30 + 30 * i);
     }
     for (uint64_t i = 0; i < 2; i++)
-        told(MT_FREE, BASE + i * 100 * MT_MIB, 30, 30 - 30 * i, 60);
+        event_of(MT_FREE, BASE + i * 100 * MT_MIB, 30, 30 - 30 * i, 60);
     segment(BASE + 300 * MT_MIB, 50);
-    told(MT_ALLOC, BASE + 300 * MT_MIB, 50, 50, 110);
+    event_of(MT_ALLOC, BASE + 300 * MT_MIB, 50, 50, 110);
     question.moment.kind = MT_AT_END;
     const struct mt_device *device = analyze();
     ck_assert_uint_eq(times(device, MT_FREE_WHOLE), 1);
@@ -643,10 +643,10 @@ START_TEST(reserved_memory_goes_with_its_segments)
     uint64_t most = 0;
     mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
     segment(BASE, 20);
-    told(MT_ALLOC, BASE, 2, 2, 20);
+    event_of(MT_ALLOC, BASE, 2, 2, 20);
     segment(BASE + 100 * MT_MIB, 50);
-    told(MT_ALLOC, BASE + 100 * MT_MIB, 50, 52, 70);
-    told(MT_FREE, BASE + 100 * MT_MIB, 50, 2, 70);
+    event_of(MT_ALLOC, BASE + 100 * MT_MIB, 50, 52, 70);
+    event_of(MT_FREE, BASE + 100 * MT_MIB, 50, 2, 70);
     mt_build_event(builder, MT_CUDA_FREE, BASE + 100 * MT_MIB, MT_API_CUDA_FREE, 0);
     question.moment.kind = MT_AT_END;
     const struct mt_device *device = analyze();
@@ -932,7 +932,7 @@ int main(void)
 {
     TCase *story = tcase_create("story"), *copies = tcase_create("copies");
     tcase_add_checked_fixture(story, begin, end);
-    tcase_add_test(story, folded_spans_tell_the_same);
+    tcase_add_test(story, folded_spans_show_the_same);
     tcase_add_test(story, a_step_ends_an_iteration);
     tcase_add_test(story, a_forward_that_is_broken_off_is_an_iteration);
     tcase_add_test(story, a_second_backward_begins_no_iteration);
@@ -951,7 +951,7 @@ int main(void)
     tcase_add_test(story, what_is_left_over_is_growth);
     tcase_add_test(story, an_evaluation_leaves_over_what_its_forwards_do);
     tcase_add_test(story, as_many_forwards_as_before_a_backward_leave_nothing_over);
-    tcase_add_test(story, five_iterations_tell_of_growth);
+    tcase_add_test(story, five_iterations_show_growth);
     tcase_add_test(story, three_iterations_may_show_growth);
     tcase_add_test(story, two_iterations_are_too_few);
     tcase_add_test(story, hardly_anything_is_no_growth);

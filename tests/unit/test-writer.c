@@ -196,7 +196,7 @@ static void look_through(const char *said, unsigned *times, unsigned count[MT_DE
     mt_reader_close(reader);
 }
 
-START_TEST(full_tables_are_told_and_memory_is_bounded)
+START_TEST(full_tables_are_reported_and_memory_is_bounded)
 {
     unsigned times = 0, count[MT_DEF_LIMIT] = {0};
     uint64_t before = memory_kib("VmRSS");
@@ -218,6 +218,6 @@ int main(void)
 {
     TCase *tests = tcase_create("writer");
     tcase_add_test(tests, a_reader_sees_all_at_any_moment);
-    tcase_add_test(tests, full_tables_are_told_and_memory_is_bounded);
+    tcase_add_test(tests, full_tables_are_reported_and_memory_is_bounded);
     return RUN_TESTS(tests);
 }

@@ -255,7 +255,7 @@ static int add_folder(struct mt_trace_list *list, const char *folder)
 
 /* Check that every process's run is complete. tell: print the reason, unless a check of limits
  * will. */
-static int check_end(struct night *night, int tell)
+static int check_end(struct night *night, int is_verbose)
 {
     struct mt_digests runs = {0};
     struct mt_trace_list list = {0};
@@ -265,7 +265,7 @@ static int check_end(struct night *night, int tell)
         add_folder(&list, night->path) || mt_digests_read(&runs, list.path, list.n, NULL) ||
         mt_check_make(&check, &none, &(struct mt_check_allowed){0}, runs.digest, runs.n, NULL, 0);
     night->is_whole = !rc && !check.broken;
-    if (!rc && tell && check.broken)
+    if (!rc && is_verbose && check.broken)
         mt_check_text(&check, stdout);
     int code = rc ? MT_EXIT_BAD : check.broken ? BROKEN : 0;
     if (!code && !mt_digests_are_whole(&runs, 0, "a run that passes"))

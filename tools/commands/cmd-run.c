@@ -229,14 +229,14 @@ static void print_oom(const char *trace, const char *name)
     mt_advisor_clear(&advisor);
 }
 
-struct telling {
+struct reporting {
     struct mt_child_end end;
     struct mt_kept_ends *ends;
     struct mt_every_trace every;
     bool is_quiet, is_night;
 };
 
-static void print_trace(struct telling *telling, const char *trace, uint64_t cpu_ns)
+static void print_trace(struct reporting *reporting, const char *trace, uint64_t cpu_ns)
 {
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], number[MT_SIZE_TEXT];
     char lost[MT_SIZE_TEXT + 16] = "", cost[64] = "";
@@ -245,14 +245,14 @@ static void print_trace(struct telling *telling, const char *trace, uint64_t cpu
     struct mt_ended ended;
     struct mt_trace_error error = {0};
     const char *name = mt_short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
-    if (!telling->is_night)
-        mt_every_trace_add(&telling->every, name);
+    if (!reporting->is_night)
+        mt_every_trace_add(&reporting->every, name);
     if (load_end(trace, &survey, &ended, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
     }
     bool is_plain = mt_ended_is_plain(&ended);
-    if (is_plain && !mt_survey_lost(&survey) && telling->is_night)
+    if (is_plain && !mt_survey_lost(&survey) && reporting->is_night)
         return;
     bool is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
     bool is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
@@ -344,21 +344,22 @@ static void print_none(const struct mt_roster *roster, const char *program, bool
  * the kernel reports it. */
 static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
 {
-    struct telling *telling = data;
+    struct reporting *reporting = data;
     pid_t pid;
     char how[32];
-    int rc = !telling->end.pid ? -ESRCH
-                               : mt_note_end(trace, telling->end.pid, getpid(), telling->end.how);
-    if (rc == -ESRCH && !mt_ends_of(telling->ends, trace, &pid, how))
+    int rc = !reporting->end.pid
+                 ? -ESRCH
+                 : mt_note_end(trace, reporting->end.pid, getpid(), reporting->end.how);
+    if (rc == -ESRCH && !mt_ends_of(reporting->ends, trace, &pid, how))
         mt_note_end(trace, pid, MT_ANY_PARENT, how);
-    if (!telling->is_quiet)
-        print_trace(telling, trace, cpu_ns);
+    if (!reporting->is_quiet)
+        print_trace(reporting, trace, cpu_ns);
 }
 
 /* Run the program, which is prepared for its first turn. Return the first exit code that is not 0.
  */
 static int run_turns(const struct mt_command *command, const struct mt_run_request *request,
-                     char *const *program, struct telling *telling)
+                     char *const *program, struct reporting *reporting)
 {
     unsigned turns = mt_simulation_is_requested(&request->simulation)
                          ? mt_simulation_turns(&request->simulation)
@@ -368,7 +369,7 @@ static int run_turns(const struct mt_command *command, const struct mt_run_reque
         int rc = turn ? mt_simulation_prepare(command, &request->simulation, program, turn) : 0;
         if (rc)
             return rc;
-        rc = mt_child_run(program, &telling->end);
+        rc = mt_child_run(program, &reporting->end);
         mt_simulation_say_failed(&request->simulation, rc);
         code = code ? code : rc;
     }
@@ -379,7 +380,7 @@ static int record(const struct mt_command *command, const struct mt_run_request 
                   char **program)
 {
     struct mt_roster roster;
-    struct telling telling = {.is_quiet = is_quiet(), .is_night = request->is_night};
+    struct reporting reporting = {.is_quiet = is_quiet(), .is_night = request->is_night};
     int rc = mt_roster_create(&roster);
     if (rc)
         return mt_fail("%s: cannot create a temporary file: %s; set TMPDIR to another folder",
@@ -388,13 +389,14 @@ static int record(const struct mt_command *command, const struct mt_run_request 
         mt_roster_destroy(&roster);
         return mt_fail("out of memory");
     }
-    telling.ends = mt_ends_watch(&roster);
-    int code = run_turns(command, request, program, &telling);
-    mt_ends_stop(telling.ends);
-    unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
-    mt_ends_destroy(telling.ends);
-    mt_every_trace_print(&telling.every);
-    if (!traces && !telling.is_quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
+    reporting.ends = mt_ends_watch(&roster);
+    int code = run_turns(command, request, program, &reporting);
+    mt_ends_stop(reporting.ends);
+    unsigned traces = mt_roster_each(&roster, finish_trace, &reporting);
+    mt_ends_destroy(reporting.ends);
+    mt_every_trace_print(&reporting.every);
+    if (!traces && !reporting.is_quiet && code != MT_EXIT_NOT_FOUND &&
+        code != MT_EXIT_NOT_EXECUTABLE)
         print_none(&roster, program[0], code != 0);
     mt_roster_destroy(&roster);
     return code;

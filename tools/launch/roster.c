@@ -102,7 +102,7 @@ static void read_all(struct entries *entries, FILE *file)
 }
 
 unsigned mt_roster_each(const struct mt_roster *roster,
-                        void (*tell)(void *data, const char *trace, uint64_t cpu_ns), void *data)
+                        void (*report)(void *data, const char *trace, uint64_t cpu_ns), void *data)
 {
     FILE *file = fopen(roster->path, "re");
     struct entries entries = {0};
@@ -112,7 +112,7 @@ unsigned mt_roster_each(const struct mt_roster *roster,
     fclose(file);
     for (size_t i = 0; i < entries.n; i++) {
         if (*entries.entry[i].trace)
-            tell(data, entries.entry[i].trace, entries.entry[i].cpu_ns);
+            report(data, entries.entry[i].trace, entries.entry[i].cpu_ns);
         free(entries.entry[i].trace);
     }
     free(entries.entry);

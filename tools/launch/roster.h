@@ -29,7 +29,7 @@ int mt_roster_create(struct mt_roster *roster);
 /* Call tell for each trace, with the cost of recording it (0: unknown). Return the number of
  * traces, including those that could not be created. */
 unsigned mt_roster_each(const struct mt_roster *roster,
-                        void (*tell)(void *data, const char *trace, uint64_t cpu_ns), void *data);
+                        void (*report)(void *data, const char *trace, uint64_t cpu_ns), void *data);
 
 /* Find the first process that could not use a device. Return 1, its result and the function that
  * returned it; 0: none. */

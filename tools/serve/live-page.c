@@ -138,9 +138,9 @@ static bool is_trace(const char *path)
     return false;
 }
 
-int mt_serve_live_page(const char *trace, void (*tell)(const char *url))
+int mt_serve_live_page(const char *trace, void (*announce)(const char *url))
 {
-    struct live live = {trace, tell};
+    struct live live = {trace, announce};
     if (!is_trace(trace))
         return MT_EXIT_BAD;
     char *page = mt_live_page_text(); /* report a missing page before anything else */

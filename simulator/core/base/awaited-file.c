@@ -40,8 +40,8 @@ void sim_say_wait(int64_t seconds, const char *what, const char *why)
 
 static void say(int64_t seconds)
 {
-    static _Atomic bool is_told;
-    if (!atomic_exchange(&is_told, true))
+    static _Atomic bool is_reported;
+    if (!atomic_exchange(&is_reported, true))
         sim_say_wait(seconds, awaited.path,
                      "which another rank may write; still waiting; run that rank first, in "
                      "the same folder, or create the file");

@@ -29,7 +29,7 @@ static struct {
     pthread_mutex_t lock;
     int64_t since;
     char what[NAME_SIZE + 64];
-    bool is_watched, is_told;
+    bool is_watched, is_reported;
     _Atomic bool is_waiting;
 } awaited = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -67,7 +67,7 @@ static void *watch(void *unused)
         waited = sim_seconds() - awaited.since;
         left = is_waiting ? (int64_t)sim_patience() - waited : 0;
         awaited.is_watched = left > 0;
-        awaited.is_told |= is_waiting && left <= 0;
+        awaited.is_reported |= is_waiting && left <= 0;
         memcpy(what, awaited.what, sizeof(what));
         pthread_mutex_unlock(&awaited.lock);
         if (left > 0)
@@ -124,7 +124,7 @@ static void begin(const char *format, const char *name)
 {
     if (pthread_mutex_trylock(&awaited.lock))
         return;
-    if (!awaited.is_told) {
+    if (!awaited.is_reported) {
         snprintf(awaited.what, sizeof(awaited.what), format, name);
         awaited.since = sim_seconds();
         awaited.is_waiting = true;
@@ -208,11 +208,11 @@ static void note_refusal(const char *name, int64_t since)
     int64_t waited = sim_seconds() - refusing.since;
     if (waited < (int64_t)sim_patience() || pthread_mutex_trylock(&awaited.lock))
         return;
-    bool is_told = awaited.is_told;
-    awaited.is_told = true;
+    bool is_reported = awaited.is_reported;
+    awaited.is_reported = true;
     pthread_mutex_unlock(&awaited.lock);
     snprintf(what, sizeof(what), "a process to listen at %s", name);
-    if (!is_told)
+    if (!is_reported)
         say(what, waited);
 }
 

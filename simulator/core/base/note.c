@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TOLD 16
+#define MOST_REPORTED 16
 
-static void note(const char *name, const char *what, _Atomic int *told)
+static void note(const char *name, const char *what, _Atomic int *is_noted)
 {
-    if (atomic_exchange_explicit(told, 1, memory_order_relaxed))
+    if (atomic_exchange_explicit(is_noted, 1, memory_order_relaxed))
         return;
     sim_say("%s is not modelled; it %s", name, what);
 }
@@ -34,19 +34,19 @@ int sim_grow(void *list, size_t count, size_t *room, size_t each)
     return 0;
 }
 
-void sim_note_success(const char *name, _Atomic int *told)
+void sim_note_success(const char *name, _Atomic int *is_noted)
 {
-    note(name, "returned success and did nothing", told);
+    note(name, "returned success and did nothing", is_noted);
 }
 
-void sim_note_refusal(const char *name, _Atomic int *told)
+void sim_note_refusal(const char *name, _Atomic int *is_noted)
 {
-    note(name, "returned \"not supported\"", told);
+    note(name, "returned \"not supported\"", is_noted);
 }
 
-void sim_note_unsupported(const char *name, _Atomic int *told)
+void sim_note_unsupported(const char *name, _Atomic int *is_noted)
 {
-    if (!atomic_exchange_explicit(told, 1, memory_order_relaxed))
+    if (!atomic_exchange_explicit(is_noted, 1, memory_order_relaxed))
         sim_verbose("%s is not modelled; it returned \"not supported\"", name);
 }
 
@@ -66,12 +66,12 @@ void sim_verbose(const char *format, ...)
 /* Say once of each variable of ours what is wrong with it; names are literals. */
 static void say_invalid(const char *name, const char *text, const char *wrong, uint64_t otherwise)
 {
-    static const char *_Atomic told[MOST_TOLD];
+    static const char *_Atomic reported[MOST_REPORTED];
     if (strncmp(name, "CUDASIM_", 8))
         return;
-    for (int i = 0; i < MOST_TOLD; i++) {
+    for (int i = 0; i < MOST_REPORTED; i++) {
         const char *empty = NULL;
-        if (atomic_compare_exchange_strong(&told[i], &empty, name)) {
+        if (atomic_compare_exchange_strong(&reported[i], &empty, name)) {
             sim_say("%s '%s' %s (using %llu)", name, text, wrong, (unsigned long long)otherwise);
             return;
         }

@@ -68,13 +68,13 @@ static size_t size_of(const void *image)
 
 static void add(struct sim_module *module, const void *image, size_t size)
 {
-    struct sim_module_told told = {.size = size, .image = image};
+    struct sim_loaded_module report = {.size = size, .image = image};
     pthread_mutex_lock(&loaded.lock);
     module->next = loaded.first;
     loaded.first = module;
-    told.number = ++loaded.last_number;
+    report.number = ++loaded.last_number;
     pthread_mutex_unlock(&loaded.lock);
-    sim_report_resource(SIM_MODULE_LOADED, sim_thread.context, &told);
+    sim_report_resource(SIM_MODULE_LOADED, sim_thread.context, &report);
 }
 
 int sim_module_load(const void *image, struct sim_module **out)

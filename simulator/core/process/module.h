@@ -21,7 +21,7 @@ struct sim_image_list {
 #define SIM_LIST_MAGIC 0xba55ed50u
 
 /* CUPTI's description of a CUDA module: CUpti_ModuleResourceData. */
-struct sim_module_told {
+struct sim_loaded_module {
     uint32_t number;
     size_t size;
     const char *image;
