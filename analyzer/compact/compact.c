@@ -97,7 +97,7 @@ static int write_begin(struct work *work)
     if (!rc)
         rc = write_info(work, text);
     snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);
-    if (!rc && work->plan->is_whole_but_end)
+    if (!rc && work->plan->lacks_only_its_end)
         rc = write_info(work, text);
     if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* not visible in the copy itself */
         rc = write_info(work, MT_ENDED_INFO "running");

@@ -19,10 +19,10 @@
 
 struct mt_keep_plan {
     struct mt_kept kept;
-    uint64_t events, bytes; /* of the whole trace */
-    bool is_compact;        /* already compact: no plan */
-    bool is_complete;       /* the recording was closed: end */
-    bool is_whole_but_end;  /* not closed, but nothing else is missing */
+    uint64_t events, bytes;  /* of the whole trace */
+    bool is_compact;         /* already compact: no plan */
+    bool is_complete;        /* the recording was closed: end */
+    bool lacks_only_its_end; /* not closed, but nothing else is missing */
     enum mt_trace_state state;
     struct mt_ended ended;
     struct mt_end end;

@@ -415,7 +415,7 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
     plan->bytes = whole.survey.bytes;
     plan->is_complete = whole.survey.complete;
     plan->state = whole.survey.state;
-    plan->is_whole_but_end =
+    plan->lacks_only_its_end =
         !plan->is_complete && (plan->state == MT_TRACE_KILLED || plan->state == MT_TRACE_STOPPED ||
                                plan->state == MT_TRACE_EXECUTED);
     plan->end = whole.survey.end;

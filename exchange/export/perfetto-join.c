@@ -125,8 +125,8 @@ static int take(void *data, const json_t *event, uint64_t base_ns)
     struct joining *joining = data;
     struct mt_perfetto *to = joining->to;
     const char *kind = text_of(event, "ph");
-    bool is_whole = !strcmp(kind, "X");
-    if (!is_whole && strcmp(kind, "i") && strcmp(kind, "I"))
+    bool is_complete = !strcmp(kind, "X");
+    if (!is_complete && strcmp(kind, "i") && strcmp(kind, "I"))
         return 0;
     uint64_t begin = base_ns + to_ns(json_object_get(event, "ts"));
     if (!mt_perfetto_is_near(joining->near_ns, begin)) {
@@ -134,11 +134,11 @@ static int take(void *data, const json_t *event, uint64_t base_ns)
         return -EINVAL;
     }
     uint64_t track = track_of(joining, event);
-    mt_perfetto_begin_event(to, is_whole ? MT_PERFETTO_BEGIN : MT_PERFETTO_INSTANT, track,
+    mt_perfetto_begin_event(to, is_complete ? MT_PERFETTO_BEGIN : MT_PERFETTO_INSTANT, track,
                             text_of(event, "name"));
     add_fields(to, event);
     mt_perfetto_end_event(to, begin);
-    if (is_whole)
+    if (is_complete)
         mt_perfetto_event(to, MT_PERFETTO_END, track, NULL,
                           begin + to_ns(json_object_get(event, "dur")));
     joining->events++;
@@ -181,10 +181,10 @@ static bool is_database(const char *path)
     char head[sizeof begin] = "";
     mt_input_note(path);
     FILE *file = fopen(path, "rbe");
-    bool is_whole = file && fread(head, 1, sizeof head, file) == sizeof head;
+    bool is_complete = file && fread(head, 1, sizeof head, file) == sizeof head;
     if (file)
         fclose(file);
-    return is_whole && !memcmp(head, begin, sizeof begin);
+    return is_complete && !memcmp(head, begin, sizeof begin);
 }
 
 int mt_perfetto_join(struct mt_perfetto *to, const char *path, uint64_t near_ns,

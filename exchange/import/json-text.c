@@ -143,10 +143,10 @@ static int word(struct json *json, int first)
     return mt_graph_push(json->graph, mt_cell_make(MT_CELL_MILLI, milli));
 }
 
-/* Read one value, or the begin of a list or dictionary. *is_whole: it is complete. */
-static int value(struct json *json, int c, bool *is_whole)
+/* Read one value, or the begin of a list or dictionary. *is_complete: it is complete. */
+static int value(struct json *json, int c, bool *is_complete)
 {
-    *is_whole = true;
+    *is_complete = true;
     if (c == '"')
         return string(json);
     if (c != '{' && c != '[')
@@ -154,7 +154,7 @@ static int value(struct json *json, int c, bool *is_whole)
     if (json->depth == MOST_DEPTH)
         return wrong(json, "nested too deeply");
     json->is_dict[json->depth++] = c == '{';
-    *is_whole = false;
+    *is_complete = false;
     int rc = mt_graph_push_new(json->graph, c == '{' ? MT_CELL_DICT : MT_CELL_LIST);
     return rc || c == '[' ? rc : mt_graph_push(json->graph, MT_CELL_MARK);
 }
@@ -175,14 +175,14 @@ static int end(struct json *json)
 
 static int read_all(struct json *json)
 {
-    bool is_whole, is_first = true;
-    int rc = value(json, next(json), &is_whole);
+    bool is_complete, is_first = true;
+    int rc = value(json, next(json), &is_complete);
     while (!rc && json->depth) {
         bool in_dict = json->is_dict[json->depth - 1];
         int c = next(json);
         if (c == (in_dict ? '}' : ']')) {
             rc = end(json);
-            is_whole = true;
+            is_complete = true;
         } else {
             if (!is_first && c != ',')
                 return wrong(json, "missing comma between values");
@@ -190,12 +190,12 @@ static int read_all(struct json *json)
                 c = next(json);
             if (in_dict && (rc = key(json, c)))
                 return rc;
-            rc = value(json, in_dict ? next(json) : c, &is_whole);
+            rc = value(json, in_dict ? next(json) : c, &is_complete);
         }
-        is_first = !is_whole;
+        is_first = !is_complete;
         /* A value that is complete goes into the list that it is in; a dictionary takes all at its
          * end. */
-        if (!rc && is_whole && json->depth && !json->is_dict[json->depth - 1])
+        if (!rc && is_complete && json->depth && !json->is_dict[json->depth - 1])
             rc = mt_graph_append(json->graph, false);
     }
     return rc                                   ? rc

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A format being read, with its arguments; is_whole: no value was NULL so far. */
+/* A format being read, with its arguments; is_complete: no value was NULL so far. */
 struct packing {
     const char *at;
     va_list args;
-    bool is_whole;
+    bool is_complete;
 };
 
 static json_t *next_value(struct packing *packing);
@@ -26,7 +26,8 @@ static json_t *next_object(struct packing *packing)
     while (next_letter(packing) == 's') {
         const char *key = va_arg(packing->args, const char *);
         json_t *value = next_value(packing);
-        packing->is_whole = packing->is_whole && value && !json_object_set_new(object, key, value);
+        packing->is_complete =
+            packing->is_complete && value && !json_object_set_new(object, key, value);
     }
     return object;
 }
@@ -39,7 +40,8 @@ static json_t *next_array(struct packing *packing)
         if (!*packing->at || *packing->at == ']')
             break;
         json_t *value = next_value(packing);
-        packing->is_whole = packing->is_whole && value && !json_array_append_new(array, value);
+        packing->is_complete =
+            packing->is_complete && value && !json_array_append_new(array, value);
     }
     packing->at += *packing->at == ']';
     return array;
@@ -75,11 +77,11 @@ static json_t *next_value(struct packing *packing)
 
 json_t *json_pack(const char *format, ...)
 {
-    struct packing packing = {.at = format, .is_whole = true};
+    struct packing packing = {.at = format, .is_complete = true};
     va_start(packing.args, format);
     json_t *value = next_value(&packing);
     va_end(packing.args);
-    if (packing.is_whole)
+    if (packing.is_complete)
         return value;
     json_decref(value);
     return NULL;

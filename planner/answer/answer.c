@@ -58,8 +58,8 @@ static struct mt_way way_of(const struct search *search, const char *change,
                             const struct mt_judgement *judgement)
 {
     const struct mt_rest *rest = search->answer->rest;
-    bool is_whole = !rest || (judgement->reach >= rest->known && !rest->is_first);
-    struct mt_way way = {.served = judgement->served == MT_SERVED_YES && !is_whole
+    bool is_complete = !rest || (judgement->reach >= rest->known && !rest->is_first);
+    struct mt_way way = {.served = judgement->served == MT_SERVED_YES && !is_complete
                                        ? MT_SERVED_UNKNOWN
                                        : judgement->served,
                          .request = judgement->served,

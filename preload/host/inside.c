@@ -38,7 +38,7 @@ static void close_table(struct mt_inside *inside)
         inside->only = 0;
 }
 
-static bool is_whole(const struct mt_call_mark *mark, bool is_on_own)
+static bool is_intact(const struct mt_call_mark *mark, bool is_on_own)
 {
     uintptr_t self = 0;
     if (is_on_own) /* above the stack pointer */
@@ -56,7 +56,7 @@ struct mt_call *mt_inside_find(struct mt_inside *inside, const struct mt_call_ma
         enum mt_stacks stacks = mt_stacks_of(&inside->bounds, at, sp);
         if (stacks == MT_STACKS_DIFFER)
             continue;
-        if (sp < at && is_whole(call->mark, stacks == MT_STACK_IS_OWN) &&
+        if (sp < at && is_intact(call->mark, stacks == MT_STACK_IS_OWN) &&
             call->within < MOST_WITHIN)
             return call;
         leave(inside, i);

@@ -338,8 +338,8 @@ static int execute(struct machine *machine, struct mt_cfi_cursor program,
 static struct mt_frame_rule rule_of(enum mt_cfa cfa_from, int64_t cfa, enum mt_bp bp_from,
                                     int64_t bp_at)
 {
-    bool is_whole = cfa > 0 && cfa % (int64_t)sizeof(uintptr_t) == 0;
-    if (cfa != (int32_t)cfa || (cfa_from == MT_CFA_SP && !is_whole))
+    bool is_multiple = cfa > 0 && cfa % (int64_t)sizeof(uintptr_t) == 0;
+    if (cfa != (int32_t)cfa || (cfa_from == MT_CFA_SP && !is_multiple))
         cfa_from = MT_CFA_UNKNOWN;
     bool is_outside = bp_at > -16 || (cfa_from == MT_CFA_SP && bp_at < -cfa);
     if (bp_at != (int16_t)bp_at || (bp_from == MT_BP_AT_CFA && is_outside)) {

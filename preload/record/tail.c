@@ -185,7 +185,7 @@ static bool is_as_written(void)
 }
 
 /* Return whether the file still has that many rings. */
-static bool is_whole(uint32_t slots)
+static bool is_intact(uint32_t slots)
 {
     struct stat status;
     bool is_there = mt_own_file_is_ours(&tail.file) && !fstat(tail.file.fd, &status);
@@ -197,7 +197,7 @@ static bool is_whole(uint32_t slots)
 bool mt_tail_is_ours(void)
 {
     if (mt_tail_exists())
-        is_whole(tail.slots); /* else a read raises SIGBUS */
+        is_intact(tail.slots); /* else a read raises SIGBUS */
     return !mt_tail_exists() || mt_guard_has_lost() || is_as_written();
 }
 
@@ -256,7 +256,7 @@ static int new_slot(void)
         return -1;
     }
     /* Growing a truncated file would give the other rings zeros instead of a fault. */
-    int rc = is_whole(slot) ? reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1)) : -EIO;
+    int rc = is_intact(slot) ? reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1)) : -EIO;
     if (rc) {
         explain("partly: %s", rc == -ESTALE ? "the program closed memtap's file" : strerror(-rc));
         return -1;

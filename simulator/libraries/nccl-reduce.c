@@ -139,7 +139,7 @@ double nccl_number(const void *value, int type)
 
 enum nccl_result nccl_copy(void *to, const void *from, size_t size)
 {
-    if (!sim_copy_whole(to, from, size))
+    if (!sim_copy_object(to, from, size))
         return NCCL_SUCCESS;
     return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p or %p are not device memory", size,
                      from, to);

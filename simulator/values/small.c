@@ -144,7 +144,7 @@ enum sim_known sim_copies_bytes(const void *to, const void *from)
                : SIM_FRESH;
 }
 
-static bool is_whole(unsigned type)
+static bool is_integer(unsigned type)
 {
     return type <= SIM_TYPE_LONG || type == SIM_TYPE_BOOL;
 }
@@ -155,7 +155,7 @@ static bool changes(const struct sim_value *to, const struct sim_value *from)
 {
     return from->tag == SIM_TAG_TENSOR && sim_is_device(to->object) &&
            sim_is_device(from->object) &&
-           (is_whole(sim_dtype(to->object)) ||
+           (is_integer(sim_dtype(to->object)) ||
             (sim_dtype(from->object) <= SIM_TYPE_LONG && sim_element(from->object) > 1)) &&
            (sim_dtype(to->object) != sim_dtype(from->object) ||
             sim_bytes(to->object) > sim_copy_limit() ||
@@ -182,7 +182,7 @@ static bool are_sure(const struct sim_replaced *op, const struct sim_value *begi
                           writes & 1 ? UINT64_MAX : 0, whole))
                 return false;
         } else if (value->tag == SIM_TAG_TENSOR && value->object != sim_layout.undefined &&
-                   ((whole && !is_whole(sim_dtype(value->object))) ||
+                   ((whole && !is_integer(sim_dtype(value->object))) ||
                     !is_sure(op, value->object, writes & 1))) {
             return false;
         }
@@ -195,7 +195,7 @@ bool sim_are_integers(const struct sim_value *begin, const struct sim_value *end
 
     for (const struct sim_value *value = begin; value != end; value++)
         if (value->tag != SIM_TAG_TENSOR || value->object == sim_layout.undefined ||
-            !is_whole(sim_dtype(value->object)))
+            !is_integer(sim_dtype(value->object)))
             return false;
     return size_limit && sim_are_small(SIM_INTEGERS, begin, end, &together);
 }

@@ -73,7 +73,7 @@ static inline int ended_with(const struct outcome *outcome, int code)
 }
 
 /* The trace is complete, and has so many allocations. Ends with the outcome. */
-static inline void has_whole_trace(struct outcome *outcome, uint64_t mallocs)
+static inline void has_complete_trace(struct outcome *outcome, uint64_t mallocs)
 {
     struct counts c = read_counts(outcome, outcome->file[0]);
     ck_assert(c.is_complete);

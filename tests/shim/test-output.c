@@ -282,7 +282,7 @@ START_TEST(descriptors_are_high_and_not_inherited)
     ck_assert_int_le(n, 2);
     ck_assert_int_ge(lowest, descriptors[_i].lowest);
     ck_assert_int_eq(inherited, 0);
-    has_whole_trace(&o, 5);
+    has_complete_trace(&o, 5);
 }
 END_TEST
 

@@ -89,7 +89,7 @@ START_TEST(a_process_ends_with_its_last_thread)
 {
     struct outcome o = run(ARGS("main-ends"), QUIET);
     ck_assert(ended_with(&o, 0));
-    has_whole_trace(&o, 2000);
+    has_complete_trace(&o, 2000);
 }
 END_TEST
 
@@ -97,7 +97,7 @@ START_TEST(with_the_exit_code_of_its_first_thread)
 {
     struct outcome o = run(ARGS("main-ends", "code"), QUIET);
     ck_assert(ended_with(&o, 7));
-    has_whole_trace(&o, 1000);
+    has_complete_trace(&o, 1000);
 }
 END_TEST
 
@@ -293,7 +293,7 @@ START_TEST(what_a_program_forbids_itself_is_not_done)
         ck_assert_int_eq(o.n_files, limits[_i].mallocs != 0);
     }
     if (ended_with(&plain, 0) && o.n_files)
-        has_whole_trace(&o, limits[_i].mallocs);
+        has_complete_trace(&o, limits[_i].mallocs);
     else
         remove_outcome(&o);
     remove_outcome(&plain);
@@ -305,7 +305,7 @@ START_TEST(an_end_of_its_own_loses_nothing)
 {
     struct outcome o = run(ARGS("alloc-threads", "2", "1000", ends[_i].end), QUIET);
     ck_assert_int_eq(WIFSIGNALED(o.status) ? WTERMSIG(o.status) : 0, ends[_i].signal);
-    has_whole_trace(&o, 2000);
+    has_complete_trace(&o, 2000);
 }
 END_TEST
 

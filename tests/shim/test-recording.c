@@ -56,7 +56,7 @@ START_TEST(threads_that_come_and_go_take_little_room)
         run(ARGS("short-threads", "3000"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t"));
     ck_assert(ended_with(&o, 0));
     ck_assert_int_lt(atoi(o.output), 1024); /* of 6,000 MiB for all at once */
-    has_whole_trace(&o, 3000);
+    has_complete_trace(&o, 3000);
 }
 END_TEST
 
@@ -71,7 +71,7 @@ START_TEST(thousands_of_threads_at_once_lose_nothing)
     }
     ck_assert(ended_with(&o, 0));
     ck_assert_int_le(atoi(o.output), 520); /* of 4,000 MiB */
-    has_whole_trace(&o, 2000);
+    has_complete_trace(&o, 2000);
 }
 END_TEST
 
@@ -198,7 +198,7 @@ START_TEST(a_thread_s_stack_may_be_the_smallest)
     struct outcome o = run(ARGS("small-stacks", _i / 2 ? "default" : "least"),
                            ARGS("MEMTAP_QUIET=1", stack_settings[_i % 2]));
     ck_assert(ended_with(&o, 0));
-    has_whole_trace(&o, 4);
+    has_complete_trace(&o, 4);
 }
 END_TEST
 
@@ -206,7 +206,7 @@ START_TEST(a_stack_may_make_room_for_a_smaller_one)
 {
     struct outcome o = run(ARGS("moved-stacks"), ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=native"));
     ck_assert(ended_with(&o, 0));
-    has_whole_trace(&o, 3);
+    has_complete_trace(&o, 3);
 }
 END_TEST
 

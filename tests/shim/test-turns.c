@@ -89,7 +89,7 @@ START_TEST(there_is_no_thread)
     }
     ck_assert(ended_with(&o, 0));
     ck_assert_str_eq(o.errors, "");
-    has_whole_trace(&o, places[_i].mallocs);
+    has_complete_trace(&o, places[_i].mallocs);
 }
 END_TEST
 
@@ -114,7 +114,7 @@ START_TEST(where_no_thread_can_be_made_it_goes_without)
     ck_assert(ended_with(&o, 0) || ended_with(&o, 77)); /* who may do so */
     ck_assert_str_eq(o.errors, "");
     if (ended_with(&o, 0))
-        has_whole_trace(&o, 1000);
+        has_complete_trace(&o, 1000);
     else
         remove_outcome(&o);
 }

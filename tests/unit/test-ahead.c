@@ -106,7 +106,7 @@ static void compare(void)
     }
 }
 
-START_TEST(whole_and_cut_traces_give_the_same)
+START_TEST(complete_and_truncated_traces_give_the_same)
 {
     make_trace();
     ck_assert_uint_gt(read_trace(0, SIZE_MAX).batches, 2 * ROUNDS);
@@ -141,7 +141,7 @@ END_TEST
 int main(void)
 {
     TCase *tests = tcase_create("ahead");
-    tcase_add_test(tests, whole_and_cut_traces_give_the_same);
+    tcase_add_test(tests, complete_and_truncated_traces_give_the_same);
     tcase_add_test(tests, one_processor_is_enough);
     return RUN_TESTS(tests);
 }

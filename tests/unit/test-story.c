@@ -615,7 +615,7 @@ START_TEST(memory_of_another_stream_is_no_fragment)
 }
 END_TEST
 
-START_TEST(whole_segments_are_no_fragments)
+START_TEST(whole_segments_are_not_fragments)
 {
     mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
     for (uint64_t i = 0; i < 2; i++) {
@@ -960,7 +960,7 @@ int main(void)
     tcase_add_test(story, what_grew_once_is_no_growth);
     tcase_add_test(story, only_pieces_of_the_same_stream_are_fragments);
     tcase_add_test(story, memory_of_another_stream_is_no_fragment);
-    tcase_add_test(story, whole_segments_are_no_fragments);
+    tcase_add_test(story, whole_segments_are_not_fragments);
     tcase_add_test(story, reserved_memory_goes_with_its_segments);
     tcase_add_test(story, the_chart_adds_up);
     tcase_add_test(story, a_point_is_as_high_as_its_highest_event);

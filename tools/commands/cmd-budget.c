@@ -40,7 +40,7 @@ static int propose(char *const *paths, size_t n, const struct arguments *argumen
 {
     struct mt_digests runs;
     int rc = mt_digests_read(&runs, paths, n, arguments->rules);
-    int code = rc || !mt_digests_are_whole(&runs, arguments->allowed, "a run for a budget")
+    int code = rc || !mt_digests_are_complete(&runs, arguments->allowed, "a run for a budget")
                    ? MT_EXIT_BAD
                    : MT_EXIT_OK;
     if (!code && mt_propose_budget(runs.digest, runs.n, arguments->headroom, stdout))

@@ -151,7 +151,7 @@ static int hold(const struct mt_check_arguments *arguments, struct sides *sides,
         print_steps(&check, sides); /* last, since the check's baselines are replaced */
     mt_check_clear(&check);
     mt_check_clear(&pinned);
-    if (!code && !mt_digests_are_whole(runs, arguments->allowed.ends, "a checked run"))
+    if (!code && !mt_digests_are_complete(runs, arguments->allowed.ends, "a checked run"))
         code = MT_EXIT_BAD;
     if (code != MT_EXIT_BAD && !arguments->allows_unknown && !mt_digests_are_computed(runs))
         code = MT_EXIT_BAD;
@@ -169,7 +169,7 @@ int mt_check_traces(const struct mt_check_arguments *arguments, mt_check_found *
     struct sides sides = {0};
     int code = MT_EXIT_BAD;
     if (!read_list(&sides.baselines, &arguments->baselines, arguments) &&
-        mt_digests_are_whole(&sides.baselines, arguments->allowed.ends, "a baseline") &&
+        mt_digests_are_complete(&sides.baselines, arguments->allowed.ends, "a baseline") &&
         !read_list(&sides.pinned, &arguments->pinned, arguments) &&
         !read_list(&sides.since, &arguments->since, arguments) &&
         !read_list(&sides.runs, &arguments->runs, arguments))

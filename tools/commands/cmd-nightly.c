@@ -38,7 +38,7 @@ struct night {
     size_t n_good;
     char pinned[64];   /* the run from which changes are counted; "": none */
     char accepted[64]; /* the newest accepted run, which had failed, or the pinned one */
-    bool is_whole;
+    bool is_complete;
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -264,11 +264,11 @@ static int check_end(struct night *night, int is_verbose)
     int rc =
         add_folder(&list, night->path) || mt_digests_read(&runs, list.path, list.n, NULL) ||
         mt_check_make(&check, &none, &(struct mt_check_allowed){0}, runs.digest, runs.n, NULL, 0);
-    night->is_whole = !rc && !check.broken;
+    night->is_complete = !rc && !check.broken;
     if (!rc && is_verbose && check.broken)
         mt_check_text(&check, stdout);
     int code = rc ? MT_EXIT_BAD : check.broken ? BROKEN : 0;
-    if (!code && !mt_digests_are_whole(&runs, 0, "a run that passes"))
+    if (!code && !mt_digests_are_complete(&runs, 0, "a run that passes"))
         code = MT_EXIT_BAD;
     mt_check_clear(&check);
     mt_digests_clear(&runs);
@@ -371,9 +371,9 @@ static void leave_stdout(const struct mt_check_arguments *arguments)
 
 static const char *why_bad(const struct night *night, int held)
 {
-    return held == MT_EXIT_BAD ? "its memory could not be measured"
-           : night->is_whole   ? "a limit is broken"
-                               : "the run is incomplete";
+    return held == MT_EXIT_BAD  ? "its memory could not be measured"
+           : night->is_complete ? "a limit is broken"
+                                : "the run is incomplete";
 }
 
 static int note_why(const struct night *night, int program, int held)

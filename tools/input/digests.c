@@ -50,7 +50,7 @@ static bool has_memory(const struct mt_digests *digests)
     return !digests->n;
 }
 
-static bool is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, const char *it)
+static bool is_complete(const struct mt_digest *digest, mt_allowed_ends allowed, const char *it)
 {
     char text[MT_ENDED_TEXT];
     if (!mt_is_allowed_end(allowed, &digest->ended))
@@ -66,10 +66,11 @@ static bool is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, co
     return false;
 }
 
-bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed, const char *it)
+bool mt_digests_are_complete(const struct mt_digests *digests, mt_allowed_ends allowed,
+                             const char *it)
 {
     for (size_t i = 0; i < digests->n; i++)
-        if (!is_whole(&digests->digest[i], allowed, it))
+        if (!is_complete(&digests->digest[i], allowed, it))
             return false;
     if (!has_memory(digests))
         mt_fail(

@@ -22,8 +22,8 @@ void mt_digests_clear(struct mt_digests *digests);
 
 /* Return whether each digest is of a complete run or one with an allowed end. Otherwise report the
  * first that is not, and what it cannot be used as: `it`, such as "a baseline". */
-bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed,
-                          const char *it);
+bool mt_digests_are_complete(const struct mt_digests *digests, mt_allowed_ends allowed,
+                             const char *it);
 
 /* Return whether no size depends on values that are not simulated. Otherwise report the first run
  * with such a size. */

@@ -248,7 +248,7 @@ static int pick_rank(struct mt_trace_arguments *arguments)
 
 /* Return whether the whole trace is asked for: a page shows all of it, with autograd's labels and
  * memtap's own rules only. */
-static bool is_whole_question(const struct mt_trace_arguments *arguments)
+static bool is_unfiltered(const struct mt_trace_arguments *arguments)
 {
     static const struct mt_filter everything;
     const struct mt_question *question = &arguments->question;
@@ -320,7 +320,7 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
     if (arguments->categories &&
         read_categories(command, arguments->categories, &arguments->question.filter.categories))
         return -1;
-    if (arguments->html && !is_whole_question(arguments)) {
+    if (arguments->html && !is_unfiltered(arguments)) {
         mt_fail_usage(
             command,
             "--html writes a page of the whole trace; of the other options it takes --rank");

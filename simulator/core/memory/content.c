@@ -110,7 +110,7 @@ static bool give_answer(char *to, size_t size)
 }
 
 static int copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                size_t height, enum sim_direction direction, bool is_whole)
+                size_t height, enum sim_direction direction, bool is_object)
 {
     bool to_device, from_device;
     if (!width || !height)
@@ -124,7 +124,7 @@ static int copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, 
     if ((to_device && !on_device(to, span(to_pitch, width, height))) ||
         (from_device && !on_device(from, span(from_pitch, width, height))))
         return -EINVAL;
-    if (to_device && width * height > (is_whole ? sim_object_limit() : sim_copy_limit())) {
+    if (to_device && width * height > (is_object ? sim_object_limit() : sim_copy_limit())) {
         if (from_device && height == 1 && width <= sim_object_limit())
             copy_written(to, from, width);
         return 0;
@@ -147,7 +147,7 @@ int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, siz
     return copy(to, to_pitch, from, from_pitch, width, height, direction, false);
 }
 
-int sim_copy_whole(void *to, const void *from, size_t size)
+int sim_copy_object(void *to, const void *from, size_t size)
 {
     return copy(to, size, from, size, size, 1, SIM_BY_ADDRESS, true);
 }

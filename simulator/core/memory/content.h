@@ -20,7 +20,7 @@ enum sim_direction {
 SIM_API int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, enum sim_direction direction);
 /* Copy one row up to sim_object_limit(), between devices or from and to the host. */
-SIM_API int sim_copy_whole(void *to, const void *from, size_t size);
+SIM_API int sim_copy_object(void *to, const void *from, size_t size);
 /* Return CUDASIM_COPY_LIMIT: larger contents are not copied. */
 SIM_API size_t sim_copy_limit(void);
 /* Return the limit for a row of bytes, which may be an object that Python has pickled: its reader

@@ -32,7 +32,7 @@ struct reservation {
     size_t used, room;
 };
 
-static bool is_whole(size_t size)
+static bool is_multiple(size_t size)
 {
     return size && !(size & (SIM_PAGE - 1));
 }
@@ -40,7 +40,7 @@ static bool is_whole(size_t size)
 int sim_physical_create(int number, size_t size, struct sim_physical **out)
 {
     struct sim_device *device = sim_device(number);
-    if (!device || !is_whole(size))
+    if (!device || !is_multiple(size))
         return -EINVAL;
     /* A program that allocates has a context: the context must fit, too, when it comes up. */
     if (sim_primary_up(number))
@@ -91,7 +91,7 @@ int sim_physical_device(const struct sim_physical *physical)
 int sim_address_reserve(size_t size, size_t alignment, void **out)
 {
     struct sim_range range = {.size = size, .kind = SIM_RESERVED};
-    if (!is_whole(size) || (alignment & (alignment - 1)))
+    if (!is_multiple(size) || (alignment & (alignment - 1)))
         return -EINVAL;
     range.inside = calloc(1, sizeof(struct reservation));
     if (!range.inside)
@@ -174,7 +174,7 @@ int sim_map(void *address, size_t size, size_t offset, struct sim_physical *phys
     int error = -EINVAL;
     sim_range_lock();
     struct reservation *reservation = reservation_of(mapping.start, size);
-    if (reservation && physical && is_whole(size) && offset <= physical->size &&
+    if (reservation && physical && is_multiple(size) && offset <= physical->size &&
         size <= physical->size - offset)
         error = insert(reservation, mapping);
     if (!error)

@@ -68,7 +68,7 @@ struct line {
         const struct mt_rank_run *run; /* NULL: pending, or there were too many runs */
     } point[MOST_POINTS];
     unsigned n;
-    bool is_whole; /* all kinds are known, down to differing neighbours */
+    bool is_complete; /* all kinds are known, down to differing neighbours */
 };
 
 static void add_point(struct mt_rank_kinds *kinds, struct line *line, unsigned place, unsigned at,
@@ -77,7 +77,7 @@ static void add_point(struct mt_rank_kinds *kinds, struct line *line, unsigned p
     struct point *point = &line->point[place];
     memmove(point + 1, point, (line->n++ - place) * sizeof *point);
     *point = (struct point){at, want_run(kinds, rank)};
-    line->is_whole &= point->run != NULL;
+    line->is_complete &= point->run != NULL;
 }
 
 static bool differ(const struct line *line, unsigned i)
@@ -91,7 +91,7 @@ static void walk(struct mt_rank_kinds *kinds, const struct mt_rank_axis *axis, u
                  bool is_ends, struct line *line)
 {
     unsigned last = axis->size - 1, first[] = {0, 1, last / 2, last > 1 ? last - 1 : last, last};
-    *line = (struct line){.is_whole = true};
+    *line = (struct line){.is_complete = true};
     for (unsigned i = 0; i < sizeof first / sizeof *first; i++)
         if (!is_ends || first[i] == 0 || first[i] == last)
             if (!line->n || (first[i] > line->point[line->n - 1].at && first[i] <= last))
@@ -160,7 +160,7 @@ static void visit(struct mt_rank_kinds *kinds, const struct mt_rank_axis *order,
         return;
     }
     walk(kinds, axis, place.rank, axis->intervals == 1 && place.rank, &line);
-    if (!line.is_whole && kinds->n_wanted)
+    if (!line.is_complete && kinds->n_wanted)
         return;
     drop_unknown(&line);
     if (!line.n || line.point[0].at)
@@ -180,13 +180,13 @@ static void visit(struct mt_rank_kinds *kinds, const struct mt_rank_axis *order,
  * are known. */
 static bool find_order(struct mt_rank_kinds *kinds, struct mt_rank_axis order[MT_MOST_AXES])
 {
-    bool is_whole = true;
+    bool is_complete = true;
     for (unsigned i = 0; i < kinds->n_axes; i++) {
         struct line line;
         struct mt_rank_axis axis = kinds->axis[i];
         unsigned at = i;
         walk(kinds, &axis, 0, false, &line);
-        is_whole &= line.is_whole;
+        is_complete &= line.is_complete;
         axis.intervals = 1;
         for (unsigned j = 0; j + 1 < line.n; j++)
             axis.intervals += differ(&line, j);
@@ -194,7 +194,7 @@ static bool find_order(struct mt_rank_kinds *kinds, struct mt_rank_axis order[MT
             order[at] = order[at - 1];
         order[at] = axis;
     }
-    return is_whole;
+    return is_complete;
 }
 
 bool mt_rank_kinds_next(struct mt_rank_kinds *kinds)

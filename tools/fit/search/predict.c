@@ -59,7 +59,7 @@ static bool are_alike(const struct mt_known_run *whole, const struct mt_known_ru
             if (a && b && !is_same(a, b))
                 return false;
         } while (a && b);
-        if (b || (a && mt_known_is_whole(other)))
+        if (b || (a && mt_known_is_complete(other)))
             return false;
     }
     return true;
@@ -76,11 +76,11 @@ static void find_kind(const struct mt_known_runs *known, struct mt_known_run *ru
 {
     const struct mt_known_run *like = NULL;
     for (const struct mt_known_run *other = known->run; other < known->run + known->n; other++)
-        if (other != run && other->kind != SIZE_MAX && mt_known_is_whole(other) &&
+        if (other != run && other->kind != SIZE_MAX && mt_known_is_complete(other) &&
             (!like || distance(other->value, run->value) < distance(like->value, run->value)) &&
             are_alike(other, run))
             like = other;
-    run->kind = like ? like->kind : mt_known_is_whole(run) ? run->id : SIZE_MAX;
+    run->kind = like ? like->kind : mt_known_is_complete(run) ? run->id : SIZE_MAX;
 }
 
 int mt_known_add(struct mt_known_runs *known, struct mt_known_run run)
@@ -96,7 +96,7 @@ int mt_known_add(struct mt_known_runs *known, struct mt_known_run run)
     known->run[at] = run;
     for (size_t i = 0; i < known->n; i++) {
         forget_sizes(&known->run[i]);
-        if (known->run[i].log.n_devices && (i == at || !mt_known_is_whole(&known->run[i])))
+        if (known->run[i].log.n_devices && (i == at || !mt_known_is_complete(&known->run[i])))
             find_kind(known, &known->run[i]);
     }
     return 0;
@@ -107,7 +107,7 @@ const struct mt_known_run *mt_known_after(const struct mt_known_runs *known,
 {
     const struct mt_known_run *run = from ? from + 1 : known->run;
     for (; run < known->run + known->n; run++)
-        if (mt_known_is_whole(run) && (!from || run->value > from->value))
+        if (mt_known_is_complete(run) && (!from || run->value > from->value))
             return run;
     return NULL;
 }
@@ -125,7 +125,7 @@ static struct mt_known_run *nearest(const struct mt_known_runs *known, uint64_t 
     }
     for (size_t i = 0; sign && i < known->n; i++) {
         struct mt_known_run *run = &known->run[i];
-        if (mt_known_is_whole(run) && run->kind == sign->kind &&
+        if (mt_known_is_complete(run) && run->kind == sign->kind &&
             (!found || distance(run->value, value) < distance(found->value, value)))
             found = run;
     }
@@ -151,7 +151,7 @@ static size_t find_partners(const struct mt_known_runs *known, const struct mt_k
             double far = apart(run, other);
             if (n && apart(found[0], other) < far)
                 far = apart(found[0], other);
-            if (mt_known_is_whole(other) && other->kind == run->kind && far > most) {
+            if (mt_known_is_complete(other) && other->kind == run->kind && far > most) {
                 most = far;
                 found[n] = other;
             }
@@ -246,7 +246,7 @@ static bool find_pair(const struct mt_known_runs *known, const struct mt_known_r
     pair[0] = NULL;
     for (size_t i = 0; i < known->n; i++) {
         const struct mt_known_run *other = &known->run[i], *found[2];
-        if (mt_known_is_whole(other) && other->log.n_devices == run->log.n_devices &&
+        if (mt_known_is_complete(other) && other->log.n_devices == run->log.n_devices &&
             (!pair[0] || apart(other, run) < apart(pair[0], run)) &&
             find_partners(known, other, found)) {
             pair[0] = other;

@@ -40,7 +40,7 @@ int mt_known_add(struct mt_known_runs *known, struct mt_known_run run);
 void mt_known_clear(struct mt_known_runs *known);
 
 /* Return whether the run did not run out of memory. */
-static inline bool mt_known_is_whole(const struct mt_known_run *run)
+static inline bool mt_known_is_complete(const struct mt_known_run *run)
 {
     return run->outcome->end == MT_FIT_FITS;
 }
