@@ -338,9 +338,9 @@ START_TEST(other_bus_errors_are_the_program_s)
 END_TEST
 
 /* Nobody reads it. */
-START_TEST(a_roster_that_is_a_fifo_is_not_waited_for)
+START_TEST(a_manifest_that_is_a_fifo_is_not_waited_for)
 {
-    char folder[] = "/tmp/memtap-roster-XXXXXX", path[64], variable[96];
+    char folder[] = "/tmp/memtap-manifest-XXXXXX", path[64], variable[96];
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/fifo", folder);
     snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", path);
@@ -378,7 +378,7 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
 }
 END_TEST
 
-static size_t take_roster(const char *path, char *text, size_t size)
+static size_t take_manifest(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "r");
     size_t n = fread(text, 1, size, file);
@@ -387,15 +387,15 @@ static size_t take_roster(const char *path, char *text, size_t size)
     return n;
 }
 
-START_TEST(the_roster_names_the_trace)
+START_TEST(the_manifest_names_the_trace)
 {
-    char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], text[512];
-    close(mkstemp(roster));
-    snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);
+    char manifest[] = "/tmp/memtap-manifest-XXXXXX", variable[64], text[512];
+    close(mkstemp(manifest));
+    snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", manifest);
     struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable, "MEMTAP_OUTPUT=%e-%%.mtap"));
     ck_assert_str_eq(o.errors, "");
     ck_assert_str_eq(o.file[0], "fork-child-%.mtap");
-    size_t n = take_roster(roster, text, sizeof text);
+    size_t n = take_manifest(manifest, text, sizeof text);
     const char *name = strstr(text, "/fork-child-%.mtap"), *second = text + strlen(text) + 1;
     ck_assert_ptr_nonnull(name);
     ck_assert_str_eq(name, "/fork-child-%.mtap");
@@ -407,7 +407,7 @@ START_TEST(the_roster_names_the_trace)
 END_TEST
 
 /* So that memtap run does not say that no process used CUDA. */
-START_TEST(the_roster_knows_of_a_trace_that_could_not_be_created)
+START_TEST(the_manifest_knows_of_a_trace_that_could_not_be_created)
 {
     static const struct {
         unsigned size; /* of the name */
@@ -416,16 +416,16 @@ START_TEST(the_roster_knows_of_a_trace_that_could_not_be_created)
                  {300, ": File name too long; recording stopped, the program continues\n"},
                  {3000, ": File name too long; recording stopped, the program continues\n"},
                  {4080, "cannot record: File name too long; continuing without recording\n"}};
-    char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], output[4200], text[512];
-    close(mkstemp(roster));
-    snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);
+    char manifest[] = "/tmp/memtap-manifest-XXXXXX", variable[64], output[4200], text[512];
+    close(mkstemp(manifest));
+    snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", manifest);
     int n = snprintf(output, sizeof output, "MEMTAP_OUTPUT=%s", _i ? "" : "no/");
     memset(output + n, 'x', names[_i].size);
     output[n + (int)names[_i].size] = '\0';
     struct outcome o = run(ARGS("fork-child", "plain"), ARGS(variable, output));
     ck_assert(ended_with(&o, 0));
     ck_assert_msg(strstr(o.errors, names[_i].said) != NULL, "%s", o.errors);
-    ck_assert_uint_ge(take_roster(roster, text, sizeof text), 1);
+    ck_assert_uint_ge(take_manifest(manifest, text, sizeof text), 1);
     ck_assert_str_eq(text, "");
     remove_outcome(&o);
 }
@@ -456,8 +456,8 @@ int main(void)
     tcase_add_loop_test(tests, other_bus_errors_are_the_program_s, 0,
                         sizeof bus_errors / sizeof *bus_errors);
     tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);
-    tcase_add_test(tests, a_roster_that_is_a_fifo_is_not_waited_for);
-    tcase_add_test(tests, the_roster_names_the_trace);
-    tcase_add_loop_test(tests, the_roster_knows_of_a_trace_that_could_not_be_created, 0, 4);
+    tcase_add_test(tests, a_manifest_that_is_a_fifo_is_not_waited_for);
+    tcase_add_test(tests, the_manifest_names_the_trace);
+    tcase_add_loop_test(tests, the_manifest_knows_of_a_trace_that_could_not_be_created, 0, 4);
     return RUN_TESTS(tests);
 }

@@ -3,7 +3,7 @@
 #include "commands.h"
 #include "tools/fit/job/arguments.h"
 #include "tools/fit/show/show.h"
-#include "tools/launch/roster.h"
+#include "tools/launch/manifest.h"
 #include "tools/terminal/command.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "tools/input/trace-arguments.h"
+#include "tools/launch/manifest.h"
 #include "tools/launch/page-file.h"
-#include "tools/launch/roster.h"
 #include "tools/terminal/command.h"
 
 #include <errno.h>
@@ -111,7 +111,7 @@ static int print(struct job *job)
 static int fail_spool(int rc)
 {
     return mt_fail("%s: cannot write a temporary file: %s; set TMPDIR to another folder",
-                   mt_roster_folder(), strerror(-rc));
+                   mt_manifest_folder(), strerror(-rc));
 }
 
 static int report_all(struct job *job)
@@ -139,7 +139,7 @@ static int report_job(struct mt_trace_arguments *arguments)
     int code;
     if (is_json) {
         job.spool.at = calloc(n, sizeof *job.spool.at);
-        job.spool.file = mt_unnamed_file(mt_roster_folder());
+        job.spool.file = mt_unnamed_file(mt_manifest_folder());
     }
     if (is_json && !job.spool.file)
         code = fail_spool(-errno);

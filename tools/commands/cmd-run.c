@@ -10,9 +10,9 @@
 #include "tools/launch/child.h"
 #include "tools/launch/ends.h"
 #include "tools/launch/locate.h"
+#include "tools/launch/manifest.h"
 #include "tools/launch/program.h"
 #include "tools/launch/pytorch-check.h"
-#include "tools/launch/roster.h"
 #include "tools/launch/setting-options.h"
 #include "tools/launch/simulation.h"
 #include "tools/ranks/find.h"
@@ -111,7 +111,7 @@ static int check_output(const char *output)
     return 0;
 }
 
-/* Check the limit: with one of 0 neither a trace nor the roster, which lists traces, can be
+/* Check the limit: with one of 0 neither a trace nor the manifest, which lists traces, can be
  * written. */
 static int check_limit(void)
 {
@@ -272,12 +272,12 @@ static void print_trace(struct reporting *reporting, const char *trace, uint64_t
         print_oom(trace, name);
 }
 
-static int print_failure(const struct mt_roster *roster)
+static int print_failure(const struct mt_manifest *manifest)
 {
     char function[64];
     unsigned result;
     const char *name = NULL;
-    if (mt_roster_failure(roster, &result, function))
+    if (mt_manifest_failure(manifest, &result, function))
         name = mt_cuda_no_device_name(result, function);
     if (name)
         mt_say("no trace was written, because no CUDA allocation succeeded: %s returned %s (%u): "
@@ -286,10 +286,10 @@ static int print_failure(const struct mt_roster *roster)
     return name != NULL;
 }
 
-static bool print_out_of_sight(const struct mt_roster *roster)
+static bool print_out_of_sight(const struct mt_manifest *manifest)
 {
     char call[16], what[256];
-    if (!mt_roster_out_of_sight(roster, call, what))
+    if (!mt_manifest_out_of_sight(manifest, call, what))
         return false;
     if (!strcmp(call, "chroot"))
         mt_say("no trace was found; a process changed its root directory (chroot), and a trace of "
@@ -312,10 +312,10 @@ static int check_loader(const char *program)
                    program);
 }
 
-static void print_none(const struct mt_roster *roster, const char *program, bool has_failed)
+static void print_none(const struct mt_manifest *manifest, const char *program, bool has_failed)
 {
     char path[PATH_MAX], folder[PATH_MAX], why[PATH_MAX + 128] = "";
-    if (print_failure(roster) || print_out_of_sight(roster))
+    if (print_failure(manifest) || print_out_of_sight(manifest))
         return;
     if (mt_find_command(program, path) && mt_match_machine(path) == 0) {
         mt_say("%s is a program for another architecture, which cannot load memtap's library; no "
@@ -379,26 +379,26 @@ static int run_turns(const struct mt_command *command, const struct mt_run_reque
 static int record(const struct mt_command *command, const struct mt_run_request *request,
                   char **program)
 {
-    struct mt_roster roster;
+    struct mt_manifest manifest;
     struct reporting reporting = {.is_quiet = is_quiet(), .is_night = request->is_night};
-    int rc = mt_roster_create(&roster);
+    int rc = mt_manifest_create(&manifest);
     if (rc)
         return mt_fail("%s: cannot create a temporary file: %s; set TMPDIR to another folder",
-                       mt_roster_folder(), strerror(-rc));
-    if (setenv("MEMTAP_ROSTER", roster.path, 1)) {
-        mt_roster_destroy(&roster);
+                       mt_manifest_folder(), strerror(-rc));
+    if (setenv("MEMTAP_ROSTER", manifest.path, 1)) {
+        mt_manifest_destroy(&manifest);
         return mt_fail("out of memory");
     }
-    reporting.ends = mt_ends_watch(&roster);
+    reporting.ends = mt_ends_watch(&manifest);
     int code = run_turns(command, request, program, &reporting);
     mt_ends_stop(reporting.ends);
-    unsigned traces = mt_roster_each(&roster, finish_trace, &reporting);
+    unsigned traces = mt_manifest_each(&manifest, finish_trace, &reporting);
     mt_ends_destroy(reporting.ends);
     mt_every_trace_print(&reporting.every);
     if (!traces && !reporting.is_quiet && code != MT_EXIT_NOT_FOUND &&
         code != MT_EXIT_NOT_EXECUTABLE)
-        print_none(&roster, program[0], code != 0);
-    mt_roster_destroy(&roster);
+        print_none(&manifest, program[0], code != 0);
+    mt_manifest_destroy(&manifest);
     return code;
 }
 

@@ -28,7 +28,7 @@ struct process {
 };
 
 struct mt_kept_ends {
-    const struct mt_roster *roster;
+    const struct mt_manifest *manifest;
     pthread_t thread;
     int changes, stop; /* descriptors */
     struct process process[MOST];
@@ -49,7 +49,7 @@ static struct process *find(struct mt_kept_ends *ends, const char *trace)
     return NULL;
 }
 
-/* Follow one line of the roster. Only a trace's first line is from a process that has just
+/* Follow one line of the manifest. Only a trace's first line is from a process that has just
  * begun. */
 static void follow(void *data, const char *trace, uint64_t cpu_ns)
 {
@@ -72,7 +72,7 @@ static void *watch(void *data)
     char bytes[4096];
     while (ends->n < MOST && poll(waiting, 2, -1) >= 0 && !waiting[1].revents)
         if (read(ends->changes, bytes, sizeof bytes) > 0)
-            mt_roster_each(ends->roster, follow, ends);
+            mt_manifest_each(ends->manifest, follow, ends);
     return NULL;
 }
 
@@ -87,16 +87,16 @@ static int start(struct mt_kept_ends *ends)
     return rc;
 }
 
-struct mt_kept_ends *mt_ends_watch(const struct mt_roster *roster)
+struct mt_kept_ends *mt_ends_watch(const struct mt_manifest *manifest)
 {
     struct mt_kept_ends *ends = calloc(1, sizeof *ends);
     if (!ends)
         return NULL;
-    ends->roster = roster;
+    ends->manifest = manifest;
     ends->changes = inotify_init1(IN_CLOEXEC);
     ends->stop = eventfd(0, EFD_CLOEXEC);
     if (ends->changes >= 0 && ends->stop >= 0 &&
-        inotify_add_watch(ends->changes, roster->path, IN_MODIFY) >= 0 && !start(ends))
+        inotify_add_watch(ends->changes, manifest->path, IN_MODIFY) >= 0 && !start(ends))
         return ends;
     close(ends->changes);
     close(ends->stop);

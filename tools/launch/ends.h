@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How recorded processes end that are not our children. While the program runs, a thread reads the
- * roster and holds a pidfd of each process in it.
+ * manifest and holds a pidfd of each process in it.
  */
 #ifndef MT_ENDS_H
 #define MT_ENDS_H
 
-#include "roster.h"
+#include "manifest.h"
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 struct mt_kept_ends;
 
 /* Start the thread. On failure return NULL: all ends are then unknown. */
-struct mt_kept_ends *mt_ends_watch(const struct mt_roster *roster);
+struct mt_kept_ends *mt_ends_watch(const struct mt_manifest *manifest);
 
 /* Stop watching for new processes, since the program has ended. */
 void mt_ends_stop(struct mt_kept_ends *ends);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "roster.h"
+#include "manifest.h"
 #include "simulation.h"
 #include "simulator/calls.h"
 

@@ -6,7 +6,7 @@
 #include "tools/fit/run/output.h"
 #include "tools/fit/run/signals.h"
 #include "tools/fit/search/fit.h"
-#include "tools/launch/roster.h"
+#include "tools/launch/manifest.h"
 #include "tools/terminal/values.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "roster.h"
+#include "manifest.h"
 #include "analyzer/support/grow.h"
 #include "tools/terminal/command.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *mt_roster_folder(void)
+const char *mt_manifest_folder(void)
 {
     const char *folder = getenv("TMPDIR");
     return folder && *folder ? folder : "/tmp";
@@ -19,21 +19,22 @@ const char *mt_roster_folder(void)
 int mt_temporary_folder(const char *kind, char out[PATH_MAX])
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/memtap-%s-XXXXXX", mt_roster_folder(), kind) >=
+    if (snprintf(path, sizeof path, "%s/memtap-%s-XXXXXX", mt_manifest_folder(), kind) >=
         (int)sizeof path)
         return mt_fail("TMPDIR: path too long");
     if (!mkdtemp(path))
         return mt_fail("%s: cannot create a temporary folder: %s; set TMPDIR to another folder",
-                       mt_roster_folder(), strerror(errno));
+                       mt_manifest_folder(), strerror(errno));
     return realpath(path, out) ? 0 : mt_fail("%s: %s", path, strerror(errno));
 }
 
-int mt_roster_create(struct mt_roster *roster)
+int mt_manifest_create(struct mt_manifest *manifest)
 {
-    int n = snprintf(roster->path, sizeof roster->path, "%s/memtap-XXXXXX", mt_roster_folder());
-    if (n < 0 || (size_t)n >= sizeof roster->path)
+    int n =
+        snprintf(manifest->path, sizeof manifest->path, "%s/memtap-XXXXXX", mt_manifest_folder());
+    if (n < 0 || (size_t)n >= sizeof manifest->path)
         return -ENAMETOOLONG;
-    int fd = mkstemp(roster->path);
+    int fd = mkstemp(manifest->path);
     if (fd < 0)
         return -errno;
     close(fd);
@@ -101,10 +102,11 @@ static void read_all(struct entries *entries, FILE *file)
     free(text);
 }
 
-unsigned mt_roster_each(const struct mt_roster *roster,
-                        void (*report)(void *data, const char *trace, uint64_t cpu_ns), void *data)
+unsigned mt_manifest_each(const struct mt_manifest *manifest,
+                          void (*report)(void *data, const char *trace, uint64_t cpu_ns),
+                          void *data)
 {
-    FILE *file = fopen(roster->path, "re");
+    FILE *file = fopen(manifest->path, "re");
     struct entries entries = {0};
     if (!file)
         return 0;
@@ -120,10 +122,10 @@ unsigned mt_roster_each(const struct mt_roster *roster,
 }
 
 /* Find the first line of so many fields. */
-static bool find(const struct mt_roster *roster, int fields, const char *format, void *first,
+static bool find(const struct mt_manifest *manifest, int fields, const char *format, void *first,
                  void *second)
 {
-    FILE *file = fopen(roster->path, "re");
+    FILE *file = fopen(manifest->path, "re");
     char *text = NULL;
     size_t size = 0;
     bool is_found = false;
@@ -135,18 +137,18 @@ static bool find(const struct mt_roster *roster, int fields, const char *format,
     return is_found;
 }
 
-int mt_roster_failure(const struct mt_roster *roster, unsigned *result, char function[64])
+int mt_manifest_failure(const struct mt_manifest *manifest, unsigned *result, char function[64])
 {
-    return find(roster, 2, "!%u %63s", result, function);
+    return find(manifest, 2, "!%u %63s", result, function);
 }
 
-bool mt_roster_out_of_sight(const struct mt_roster *roster, char call[16], char what[256])
+bool mt_manifest_out_of_sight(const struct mt_manifest *manifest, char call[16], char what[256])
 {
     *what = '\0';
-    return find(roster, 1, "?%15s %255[^\n]", call, what);
+    return find(manifest, 1, "?%15s %255[^\n]", call, what);
 }
 
-void mt_roster_destroy(struct mt_roster *roster)
+void mt_manifest_destroy(struct mt_manifest *manifest)
 {
-    unlink(roster->path);
+    unlink(manifest->path);
 }
