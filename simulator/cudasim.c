@@ -19,7 +19,7 @@
 
 static int usage(const char *what)
 {
-    sim_say("%s", what);
+    sim_print("%s", what);
     fputs("usage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE] "
           "[--values SIZE] [--world-size N --rank R] -- COMMAND...\n",
           stderr);
@@ -76,6 +76,6 @@ int main(int argc, char **argv)
         return usage(why);
     execvp(argv[i + 1], argv + i + 1);
     int error = errno;
-    sim_say("%s: %s", argv[i + 1], strerror(error));
+    sim_print("%s: %s", argv[i + 1], strerror(error));
     return error == ENOENT ? 127 : 126;
 }

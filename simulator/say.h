@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SIM_SAY_H
-#define SIM_SAY_H
+#ifndef SIM_PRINT_H
+#define SIM_PRINT_H
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 /* Print a line on stderr, "cudasim: ...". Names from the environment and the command line, and
  * errors of the loader, must not control a terminal: characters that are not ASCII text become
  * '?'. */
-__attribute__((format(printf, 1, 0), unused)) static void sim_say_with(const char *format,
-                                                                       va_list args)
+__attribute__((format(printf, 1, 0), unused)) static void sim_print_args(const char *format,
+                                                                         va_list args)
 {
     char line[1024];
     if (vsnprintf(line, sizeof(line), format, args) < 0)
@@ -20,11 +20,11 @@ __attribute__((format(printf, 1, 0), unused)) static void sim_say_with(const cha
     fprintf(stderr, "cudasim: %s\n", line);
 }
 
-__attribute__((format(printf, 1, 2), unused)) static void sim_say(const char *format, ...)
+__attribute__((format(printf, 1, 2), unused)) static void sim_print(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    sim_say_with(format, args);
+    sim_print_args(format, args);
     va_end(args);
 }
 

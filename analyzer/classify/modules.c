@@ -165,17 +165,17 @@ static bool is_alike(const struct mt_module_tree *tree, uint32_t a, uint32_t b)
 
 static void take_in(struct mt_module_tree *tree, uint32_t to, uint32_t from)
 {
-    struct mt_module_node *into = &tree->node[to], *taken = &tree->node[from];
-    into->bytes += taken->bytes;
-    into->blocks += taken->blocks;
-    into->large_bytes += taken->large_bytes;
-    into->large_blocks += taken->large_blocks;
+    struct mt_module_node *into = &tree->node[to], *merged = &tree->node[from];
+    into->bytes += merged->bytes;
+    into->blocks += merged->blocks;
+    into->large_bytes += merged->large_bytes;
+    into->large_blocks += merged->large_blocks;
     for (unsigned i = 0; i < mt_n_categories; i++) {
-        into->category[i] += taken->category[i];
-        note_certainty(into, i, taken->certainty[i]);
+        into->category[i] += merged->category[i];
+        note_certainty(into, i, merged->certainty[i]);
     }
     to = into->first_child;
-    from = taken->first_child;
+    from = merged->first_child;
     for (; to && from; to = tree->node[to].next, from = tree->node[from].next)
         take_in(tree, to, from);
 }
@@ -192,8 +192,8 @@ static void fold(struct mt_module_tree *tree, uint32_t parent)
             last++;
             end = tree->node[end].next;
         }
-        for (uint32_t taken = node->next; taken != end; taken = tree->node[taken].next)
-            take_in(tree, at, taken);
+        for (uint32_t merged = node->next; merged != end; merged = tree->node[merged].next)
+            take_in(tree, at, merged);
         node->last = last > number ? (uint32_t)last : 0;
         node->next = end;
     }

@@ -175,7 +175,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
         rc = find_leaks(&device->leaks, replay, slot);
     if (!rc && device->of_cuda)
         rc = mt_idle_find(&device->idle, replay,
-                          device->is_peak ? device->at.time_ns : replay->taken.time_ns,
+                          device->is_peak ? device->at.time_ns : replay->at_moment.time_ns,
                           device->verdicts, device->n_verdicts);
     if (!rc)
         rc = mt_sites_collect(&device->sites, &naming, device->shown, device->n_shown,

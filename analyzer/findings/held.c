@@ -42,7 +42,7 @@ static int find_kinds(struct mt_device *device)
 int mt_held_find(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
 {
     const struct mt_holders *holders = &replay->holders;
-    uint64_t time_ns = replay->taken.device_ns[slot];
+    uint64_t time_ns = replay->at_moment.device_ns[slot];
     if (!holders->n || !device->n_verdicts)
         return 0;
     device->held = calloc(device->n_verdicts, sizeof *device->held);

@@ -35,7 +35,7 @@ static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_
     host->most = bytes;
     host->most_ns = event->time_ns;
     host->most_event = number;
-    if (!host->is_taken)
+    if (!host->has_moment)
         mt_heap_remember(&host->heap, SLOT);
     return 0;
 }
@@ -73,7 +73,7 @@ int mt_host_event(struct mt_host *host, const struct mt_event *event, uint64_t n
 
 void mt_host_take(struct mt_host *host)
 {
-    host->is_taken = true;
+    host->has_moment = true;
     mt_heap_remember(&host->heap, SLOT);
 }
 

@@ -16,7 +16,7 @@ struct mt_host {
     struct mt_heap heap; /* all of it on slot 0 */
     uint64_t most, most_ns, most_event;
     struct mt_event freed; /* the last one, as an allocation event: a free may have failed */
-    bool is_taken;         /* another moment than its highest is remembered */
+    bool has_moment;       /* another moment than its highest is remembered */
 };
 
 /* Clear it; one of zeros is empty. */

@@ -10,7 +10,7 @@ void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
     replay->of_torch.at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
     replay->of_cuda.at[slot] = replay->of_cuda.now[slot];
     mt_samples_take(&replay->samples, slot);
-    replay->taken.device_ns[slot] = replay->time_ns;
+    replay->at_moment.device_ns[slot] = replay->time_ns;
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
     mt_heap_remember(&replay->cuda.mapped, slot);
@@ -22,10 +22,10 @@ __attribute__((cold)) void mt_replay_take_all(struct mt_replay *replay)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_replay_take_device(replay, slot);
     mt_host_take(&replay->host);
-    replay->taken.is_over = replay->question.moment.kind != MT_AT_OOM;
-    replay->taken.is_awaited = 0;
-    replay->taken.event = replay->events;
-    replay->taken.time_ns = replay->time_ns;
+    replay->at_moment.is_over = replay->question.moment.kind != MT_AT_OOM;
+    replay->at_moment.is_awaited = 0;
+    replay->at_moment.event = replay->events;
+    replay->at_moment.time_ns = replay->time_ns;
 }
 
 static int saw_gradients(const struct mt_replay *replay)

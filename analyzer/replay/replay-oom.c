@@ -73,11 +73,11 @@ int mt_replay_library_oom(struct mt_replay *replay, const struct mt_event *event
 
 uint64_t mt_sample_besides(const struct mt_sample *sample)
 {
-    uint64_t taken = sample->total > sample->free ? sample->total - sample->free : 0;
+    uint64_t used = sample->total > sample->free ? sample->total - sample->free : 0;
     uint64_t others = sample->others + sample->cuda_bytes;
     if (sample->own)
         return sample->own > sample->cuda_bytes ? sample->own - sample->cuda_bytes : 0;
-    return taken > others ? taken - others : 0;
+    return used > others ? used - others : 0;
 }
 
 bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *other)
@@ -113,9 +113,9 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
     if (!replay->samples.first[slot].time_ns)
         replay->samples.first[slot] = replay->samples.last[slot];
     const struct mt_sample *before = &replay->samples.at[slot];
-    uint64_t taken_ns = replay->taken.device_ns[slot];
+    uint64_t moment_ns = replay->at_moment.device_ns[slot];
     if (replay->samples.awaited[slot] &&
-        (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns ||
+        (!before->time_ns || event->time_ns - moment_ns <= moment_ns - before->time_ns ||
          is_of_the_moment(replay, slot) ||
          mt_sample_has_bytes_twice(before, &replay->samples.last[slot])))
         replay->samples.at[slot] = replay->samples.last[slot];

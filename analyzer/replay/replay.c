@@ -244,7 +244,7 @@ static int on_range(struct mt_replay *replay, const struct mt_event *event)
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
-    if (replay->taken.is_awaited && is_past(replay, event))
+    if (replay->at_moment.is_awaited && is_past(replay, event))
         mt_replay_take_all(replay);
     replay->events++;
     replay->time_ns = event->time_ns;
@@ -290,7 +290,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_HOLDER:
         return mt_holders_add(&replay->holders, event);
     case MT_HOLDERS:
-        return mt_holders_end(&replay->holders, event, replay->taken.is_over);
+        return mt_holders_end(&replay->holders, event, replay->at_moment.is_over);
     case MT_RANGE_PUSH:
     case MT_RANGE_POP:
     case MT_RANGE_START:
@@ -357,7 +357,7 @@ static void draw_iterations(struct mt_replay *replay, unsigned slot)
 static int finish(struct mt_replay *replay)
 {
     int rc = 0;
-    if (!replay->taken.is_over && replay->question.moment.kind != MT_AT_PEAK &&
+    if (!replay->at_moment.is_over && replay->question.moment.kind != MT_AT_PEAK &&
         replay->question.moment.kind != MT_AT_RESERVED && replay->question.moment.kind != MT_AT_OOM)
         mt_replay_take_all(replay);
     if (replay->survey.complete)
@@ -387,7 +387,7 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
 {
     memset(replay, 0, sizeof *replay);
     replay->question = *question;
-    replay->taken.is_awaited =
+    replay->at_moment.is_awaited =
         question->moment.kind == MT_AT_TIME || question->moment.kind == MT_AT_EVENT;
     mt_survey_begin(&replay->survey, path);
     replay->definitions = mt_definitions_create();

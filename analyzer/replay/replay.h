@@ -169,7 +169,7 @@ struct mt_samples {
 };
 
 /* The moment as it has passed (replay-lives.c). */
-struct mt_taken {
+struct mt_at_moment {
     uint64_t event, time_ns; /* except peaks: each device has its own */
     uint64_t device_ns[MT_DEVICES];
     bool is_over;    /* not that of an out-of-memory: the last one counts, so it is taken again */
@@ -198,7 +198,7 @@ struct mt_replay {
     struct mt_summaries summaries; /* a compact copy's */
     uint64_t events, time_ns;      /* so far; of the last one */
     struct mt_present present;
-    struct mt_taken taken;
+    struct mt_at_moment at_moment;
     struct mt_level of_torch, of_cuda;
     struct mt_heap blocks; /* PyTorch's */
     struct mt_cuda_level cuda;

@@ -172,8 +172,8 @@ static json_t *moment_object(const struct mt_analysis *analysis)
     int own = replay->question.moment.kind == MT_AT_PEAK;
     return json_pack(
         "{s:s, s:o, s:o}", "moment", mt_moment_name(replay->question.moment.kind), "time_ns",
-        mt_json_number(own ? main ? main->at.time_ns : 0 : replay->taken.time_ns), "event",
-        mt_json_number(own ? main ? main->at.event : 0 : replay->taken.event));
+        mt_json_number(own ? main ? main->at.time_ns : 0 : replay->at_moment.time_ns), "event",
+        mt_json_number(own ? main ? main->at.event : 0 : replay->at_moment.event));
 }
 
 int mt_blocks_json(const struct mt_analysis *analysis, FILE *out)

@@ -111,7 +111,7 @@ void mt_page_host(const struct mt_page *page)
     if (host->most < PAGE_BYTES)
         return; /* PyTorch's item() has one number there */
     print_sum(page, "\nPage-locked host memory", sums);
-    if (host->is_taken)
+    if (host->has_moment)
         fprintf(page->out, ",\nat most %s at %s\n", mt_size_text(most, host->most),
                 mt_time_text(time, host->most_ns));
     else

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Names with another meaning in reports, budgets and histories. */
-static const char *const taken[] = {"cached", "category", "every", "peak", "reserved", "unseen"};
+static const char *const reserved_names[] = {"cached", "category", "every",
+                                             "peak",   "reserved", "unseen"};
 
 static const unsigned colours[] = {75, 205, 112, 180, 99, 51, 167, 149,
                                    69, 213, 73,  173, 61, 87, 131, 107};
@@ -54,10 +55,10 @@ static bool is_name(const char *name, size_t size)
     return true;
 }
 
-static bool is_taken(const char *name, size_t size)
+static bool is_reserved(const char *name, size_t size)
 {
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (strlen(taken[i]) == size && !memcmp(taken[i], name, size))
+    for (size_t i = 0; i < sizeof reserved_names / sizeof *reserved_names; i++)
+        if (strlen(reserved_names[i]) == size && !memcmp(reserved_names[i], name, size))
             return true;
     return mt_category_find(name, size) < mt_n_categories;
 }
@@ -67,7 +68,7 @@ int mt_category_add(const char *name, size_t size, enum mt_category *category)
     unsigned own = mt_n_categories - MT_CATEGORY_COUNT;
     if (!is_name(name, size))
         return -EINVAL;
-    if (is_taken(name, size))
+    if (is_reserved(name, size))
         return -EEXIST;
     if (own == MT_MOST_USER_CATEGORIES)
         return -ENOSPC;

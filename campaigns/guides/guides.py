@@ -94,7 +94,7 @@ def add_format(copy):
                csv.replace("mt_export_csv", "mt_export_semicolons").replace("','", "';'").replace('","', '";"'))
     copy.edit("exchange/meson.build", r"'export/csv.c',\n", "  'export/semicolons.c',\n")
     copy.edit("exchange/export/export.h", r"mt_export_csv\) *\\\n",
-              "    F(semicolons, false, MT_TAKES_FOR_TABLE, mt_export_semicolons) \\\n")
+              "    F(semicolons, false, MT_ACCEPTS_FOR_TABLE, mt_export_semicolons) \\\n")
     copy.check("format", Guide("exchange/README.md", "How to add a format"), 3)
 
 

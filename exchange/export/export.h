@@ -37,30 +37,30 @@ struct mt_export_error {
 typedef int mt_export_writer(const struct mt_export *export, struct mt_sink *sink,
                              struct mt_export_error *error);
 
-enum mt_export_takes {
-    MT_TAKES_MOMENT = 1,   /* --at */
-    MT_TAKES_TIMES = 2,    /* --from and --to */
-    MT_TAKES_TABLE = 4,    /* --table */
-    MT_TAKES_NEWEST = 8,   /* --newest */
-    MT_TAKES_SEVERAL = 16, /* traces */
-    MT_TAKES_WITH = 32,    /* --with */
-    MT_TAKES_EVERY = 64,   /* --every */
+enum mt_export_accepts {
+    MT_ACCEPTS_MOMENT = 1,   /* --at */
+    MT_ACCEPTS_TIMES = 2,    /* --from and --to */
+    MT_ACCEPTS_TABLE = 4,    /* --table */
+    MT_ACCEPTS_NEWEST = 8,   /* --newest */
+    MT_ACCEPTS_SEVERAL = 16, /* traces */
+    MT_ACCEPTS_WITH = 32,    /* --with */
+    MT_ACCEPTS_EVERY = 64,   /* --every */
 };
 
 /* The formats: F(name, whether it is binary, the options it accepts, its writer mt_export_...;
  * NULL: the Python package writes it). */
 /* clang-format off */
-#define MT_TAKES_FOR_TABLE (MT_TAKES_MOMENT | MT_TAKES_TIMES | MT_TAKES_TABLE | MT_TAKES_SEVERAL)
+#define MT_ACCEPTS_FOR_TABLE (MT_ACCEPTS_MOMENT | MT_ACCEPTS_TIMES | MT_ACCEPTS_TABLE | MT_ACCEPTS_SEVERAL)
 #define MT_EXPORT_FORMATS(F)                                                                       \
-    F(memory_viz, true, MT_TAKES_MOMENT | MT_TAKES_NEWEST, mt_export_memory_viz)                   \
-    F(perfetto, true, MT_TAKES_SEVERAL | MT_TAKES_WITH, mt_export_perfetto)                        \
-    F(pprof, true, MT_TAKES_MOMENT | MT_TAKES_SEVERAL | MT_TAKES_EVERY, mt_export_pprof)           \
-    F(speedscope, false, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_speedscope)                 \
-    F(folded, false, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_folded)                         \
-    F(csv, false, MT_TAKES_FOR_TABLE, mt_export_csv)                                               \
-    F(arrow, true, MT_TAKES_FOR_TABLE, mt_export_arrow)                                            \
-    F(arrow_stream, true, MT_TAKES_FOR_TABLE, mt_export_arrow_stream)                              \
-    F(parquet, true, MT_TAKES_SEVERAL, NULL)
+    F(memory_viz, true, MT_ACCEPTS_MOMENT | MT_ACCEPTS_NEWEST, mt_export_memory_viz)                   \
+    F(perfetto, true, MT_ACCEPTS_SEVERAL | MT_ACCEPTS_WITH, mt_export_perfetto)                        \
+    F(pprof, true, MT_ACCEPTS_MOMENT | MT_ACCEPTS_SEVERAL | MT_ACCEPTS_EVERY, mt_export_pprof)           \
+    F(speedscope, false, MT_ACCEPTS_MOMENT | MT_ACCEPTS_SEVERAL, mt_export_speedscope)                 \
+    F(folded, false, MT_ACCEPTS_MOMENT | MT_ACCEPTS_SEVERAL, mt_export_folded)                         \
+    F(csv, false, MT_ACCEPTS_FOR_TABLE, mt_export_csv)                                               \
+    F(arrow, true, MT_ACCEPTS_FOR_TABLE, mt_export_arrow)                                            \
+    F(arrow_stream, true, MT_ACCEPTS_FOR_TABLE, mt_export_arrow_stream)                              \
+    F(parquet, true, MT_ACCEPTS_SEVERAL, NULL)
 /* clang-format on */
 
 #define MT_EXPORT_NAME(name, ...) " " #name
@@ -71,7 +71,7 @@ MT_EXPORT_FORMATS(MT_EXPORT_WRITER)
 struct mt_export_format {
     const char *name;
     bool is_binary;
-    unsigned takes;          /* enum mt_export_takes */
+    unsigned accepts;        /* enum mt_export_accepts */
     mt_export_writer *write; /* NULL: the Python package writes it */
 };
 extern const struct mt_export_format mt_export_formats[]; /* a row of zeros ends them */

@@ -3,7 +3,7 @@
 #include "export.h"
 
 const struct mt_export_format mt_export_formats[] = {
-#define MT_EXPORT_ROW(name, is_binary, takes, writer) {#name, is_binary, takes, writer},
+#define MT_EXPORT_ROW(name, is_binary, accepts, writer) {#name, is_binary, accepts, writer},
     MT_EXPORT_FORMATS(MT_EXPORT_ROW)
 #undef MT_EXPORT_ROW
         {0}};

@@ -13,14 +13,14 @@ static uint64_t perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *
 {
     uint64_t track = lanes->n_free ? lanes->lane[--lanes->n_free]
                                    : mt_perfetto_track(to, lanes->parent, lanes->name);
-    if (mt_address_map_put(&lanes->taken, key, (uint32_t)track))
+    if (mt_address_map_put(&lanes->in_use, key, (uint32_t)track))
         to->rc = -ENOMEM;
     return track;
 }
 
 static uint64_t perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key)
 {
-    uint64_t track = mt_address_map_take(&lanes->taken, key);
+    uint64_t track = mt_address_map_take(&lanes->in_use, key);
     if (!track)
         return 0;
     if (MT_GROW(lanes->lane, lanes->capacity, lanes->n_free))
@@ -33,7 +33,7 @@ static uint64_t perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *
 void mt_perfetto_lanes_clear(struct mt_perfetto_lanes *lanes)
 {
     free(lanes->lane);
-    mt_address_map_clear(&lanes->taken);
+    mt_address_map_clear(&lanes->in_use);
 }
 
 static struct mt_perfetto_device *device_of(struct mt_perfetto_process *process, int16_t device)

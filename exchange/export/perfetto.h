@@ -20,7 +20,7 @@ struct mt_perfetto_lanes {
     uint64_t parent;
     uint64_t *lane; /* tracks that are free */
     size_t n_free, capacity;
-    struct mt_address_map taken; /* key -> track */
+    struct mt_address_map in_use; /* key -> track */
 };
 
 struct mt_perfetto_device {

@@ -51,15 +51,16 @@ int memtap_reader_schema(const char *table, struct ArrowSchema *out, char *error
  * error here. at: of blocks and categories, the moment ("peak", "end", "oom", "last-turn", "1.5s",
  * "event:N", "step:N", as memtap blocks --at has it); NULL: the peak; of blocks "all": each that
  * there was.
- * takes_damaged: not 0: rows up to the place where a trace is damaged, instead of an error. */
+ * accepts_damaged: not 0: rows up to the place where a trace is damaged, instead of an error. */
 int memtap_reader_stream(const char *const *paths, size_t n_paths, const char *table,
-                         const char *at, int takes_damaged, struct ArrowArrayStream *out,
+                         const char *at, int accepts_damaged, struct ArrowArrayStream *out,
                          char *error, size_t size);
 
 /* Open streams of several tables of one trace at the peak, a table each, as above; the trace is
  * analyzed once for all of them, so one thread at a time uses and releases them. */
-int memtap_reader_streams(const char *path, const char *const *tables, size_t n, int takes_damaged,
-                          struct ArrowArrayStream *const *out, char *error, size_t size);
+int memtap_reader_streams(const char *path, const char *const *tables, size_t n,
+                          int accepts_damaged, struct ArrowArrayStream *const *out, char *error,
+                          size_t size);
 
 /* Write the name by which memtap diff compares a file: without what differs between machines,
  * installations and versions. working_directory: the process's, "" if not known. */

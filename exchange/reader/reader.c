@@ -18,7 +18,7 @@
  * next trace. */
 struct mt_stream_question {
     struct mt_rows_query rows;
-    bool takes_damaged;
+    bool accepts_damaged;
 };
 
 struct row_stream {
@@ -65,7 +65,7 @@ static int read_rows(struct row_stream *self, struct mt_columns *columns,
     int rc;
     do
         rc = mt_feed_next(&self->feed, columns, error);
-    while (rc == -EBADMSG && self->question.takes_damaged);
+    while (rc == -EBADMSG && self->question.accepts_damaged);
     return rc;
 }
 
@@ -210,10 +210,10 @@ EXPORTED int memtap_reader_schema(const char *table, struct ArrowSchema *out, ch
 }
 
 EXPORTED int memtap_reader_stream(const char *const *paths, size_t n_paths, const char *table,
-                                  const char *at, int takes_damaged, struct ArrowArrayStream *out,
+                                  const char *at, int accepts_damaged, struct ArrowArrayStream *out,
                                   char *error, size_t size)
 {
-    struct mt_stream_question question = {.takes_damaged = takes_damaged != 0};
+    struct mt_stream_question question = {.accepts_damaged = accepts_damaged != 0};
     if (find_table(table, &question.rows.table, error, size))
         return EINVAL;
     question.rows.whole_run = at && question.rows.table == MT_TABLE_BLOCKS && !strcmp(at, "all");
@@ -244,14 +244,14 @@ static int make_streams(const struct mt_stream_question *question, size_t n, con
 }
 
 EXPORTED int memtap_reader_streams(const char *path, const char *const *tables, size_t n,
-                                   int takes_damaged, struct ArrowArrayStream *const *out,
+                                   int accepts_damaged, struct ArrowArrayStream *const *out,
                                    char *error, size_t size)
 {
     struct mt_stream_question question[MT_TABLES_N] = {0};
     if (n > MT_TABLES_N)
         return fail(EINVAL, error, size, "a table is requested twice");
     for (size_t i = 0; i < n; i++) {
-        question[i].takes_damaged = takes_damaged != 0;
+        question[i].accepts_damaged = accepts_damaged != 0;
         if (find_table(tables[i], &question[i].rows.table, error, size))
             return EINVAL;
     }

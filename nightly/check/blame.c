@@ -26,11 +26,11 @@ static int by_line(const struct mt_digest_site *a, const struct mt_digest_site *
 MT_ORDER_OF_POINTERS(in_order, struct mt_digest_site, by_line(a, b) ?: MT_COMPARE(a, b))
 
 /* Sum the sites of the first one's line, with the stack of the largest. */
-static struct mt_blame sum_line(const struct mt_digest_site *const *site, size_t n, size_t *taken)
+static struct mt_blame sum_line(const struct mt_digest_site *const *site, size_t n, size_t *n_sites)
 {
     struct mt_blame blame = {.site = site[0], .module = site[0]->module};
-    for (*taken = 0; *taken < n && !by_line(site[*taken], site[0]); ++*taken) {
-        const struct mt_digest_site *one = site[*taken];
+    for (*n_sites = 0; *n_sites < n && !by_line(site[*n_sites], site[0]); ++*n_sites) {
+        const struct mt_digest_site *one = site[*n_sites];
         blame.bytes += one->bytes;
         if (one->bytes > blame.site->bytes)
             blame.site = one;
@@ -53,10 +53,10 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
                                               .function = (char *)of->line->function,
                                               .file = (char *)of->line->file,
                                               .operator_name = (char *)of->operator_name};
-        size_t low = MT_LEADING(at, n, by_line(site[at], &wanted) < 0), taken;
+        size_t low = MT_LEADING(at, n, by_line(site[at], &wanted) < 0), n_sites;
         if (mt_change_of(&of->bytes) <= 0 || low == n || by_line(site[low], &wanted))
             continue;
-        struct mt_blame blame = sum_line(site + low, n - low, &taken);
+        struct mt_blame blame = sum_line(site + low, n - low, &n_sites);
         blame.bytes = (uint64_t)mt_change_of(&of->bytes);
         blame.module = of->module;
         blame.saver = of->saver;
@@ -70,8 +70,8 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
 static struct mt_blame largest(const struct mt_digest_site *const *site, size_t n)
 {
     struct mt_blame most = {0};
-    for (size_t i = 0, taken; i < n; i += taken) {
-        struct mt_blame blame = sum_line(site + i, n - i, &taken);
+    for (size_t i = 0, n_sites; i < n; i += n_sites) {
+        struct mt_blame blame = sum_line(site + i, n - i, &n_sites);
         if (blame.bytes > most.bytes)
             most = blame;
     }

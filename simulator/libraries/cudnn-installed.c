@@ -161,8 +161,8 @@ static bool describe_device(const char *folder)
     if (!status)
         return true;
     installed.last_error(why, sizeof why);
-    sim_say("cuDNN in %s refuses this card (status %d: %s); convolutions have no workspaces",
-            folder, status, why);
+    sim_print("cuDNN in %s refuses this card (status %d: %s); convolutions have no workspaces",
+              folder, status, why);
     return false;
 }
 
@@ -177,8 +177,8 @@ static void *load(const char *folder, const char *name)
     if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path)
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (!library)
-        sim_say("cuDNN in %s cannot be used: %s; convolutions have no workspaces", folder,
-                dlerror());
+        sim_print("cuDNN in %s cannot be used: %s; convolutions have no workspaces", folder,
+                  dlerror());
     return library;
 }
 
@@ -224,9 +224,9 @@ static bool load_all(const char *folder)
     installed.version = version_of(library);
     if (installed.version < OLDEST || !find_functions(library)) {
         if (installed.is_named)
-            sim_say("cuDNN in %s is %zu.%zu; from 9.8 on it can answer without a device; "
-                    "convolutions have no workspaces",
-                    folder, installed.version / 10000, installed.version / 100 % 100);
+            sim_print("cuDNN in %s is %zu.%zu; from 9.8 on it can answer without a device; "
+                      "convolutions have no workspaces",
+                      folder, installed.version / 10000, installed.version / 100 % 100);
         return false;
     }
     size_t n = sizeof parts / sizeof *parts - (installed.version < WITH_TENSOR_IR);

@@ -123,11 +123,11 @@ static void say_absent(const struct nccl_operation *operation)
     else if (nccl_is_of_all(comm))
         snprintf(remedy, sizeof(remedy), "run both (--rank %d,%d), or create it on every rank",
                  operation->root, comm->rank);
-    sim_say("rank %d of %d is simulated alone, and %s from rank %d, which is absent: an object "
-            "that only that rank has cannot be read; %s",
-            comm->rank, comm->size,
-            operation->kind == NCCL_BROADCAST ? "waits for a broadcast" : "receives a message",
-            operation->root, remedy);
+    sim_print("rank %d of %d is simulated alone, and %s from rank %d, which is absent: an object "
+              "that only that rank has cannot be read; %s",
+              comm->rank, comm->size,
+              operation->kind == NCCL_BROADCAST ? "waits for a broadcast" : "receives a message",
+              operation->root, remedy);
 }
 
 /* Copy what this rank does in the same group for itself: `kind` with the rank as its peer or root.

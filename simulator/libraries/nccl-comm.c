@@ -8,8 +8,8 @@ static void destroy(struct nccl_comm *comm)
 {
     if (comm->peers)
         nccl_mesh_close(comm);
-    if (comm->taken)
-        sim_give(sim_device(comm->device), comm->taken);
+    if (comm->allocated)
+        sim_free_bytes(sim_device(comm->device), comm->allocated);
     free(comm->peers);
     free(comm);
 }

@@ -21,7 +21,7 @@ enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
     va_start(args, format);
     vsnprintf(last_error, sizeof(last_error), format, args);
     va_end(args);
-    sim_say("NCCL: %s", last_error);
+    sim_print("NCCL: %s", last_error);
     return result;
 }
 
@@ -63,8 +63,8 @@ void nccl_wait_say(struct nccl_wait *wait, const struct nccl_comm *comm,
         used +=
             (size_t)snprintf(ranks + used, sizeof(ranks) - used, "%s%d", used ? ", " : "", rank);
     }
-    sim_say("NCCL: rank %d of %d has waited %llu s for %s to %s; still waiting", comm->rank,
-            comm->size, (unsigned long long)sim_patience(), ranks, what);
+    sim_print("NCCL: rank %d of %d has waited %llu s for %s to %s; still waiting", comm->rank,
+              comm->size, (unsigned long long)sim_patience(), ranks, what);
 }
 
 static bool is_not_connected(const struct nccl_comm *comm, int rank)

@@ -95,10 +95,10 @@ static bool read_row(struct sender *sender, const struct nccl_operation *operati
     if (read(sender->file, &row, sizeof(row)) != sizeof(row))
         return false;
     if (row.size != operation->size || row.type != (uint32_t)operation->type) {
-        sim_say("rank %d broadcasts %llu bytes where rank %d waits for %llu: their calls differ; "
-                "what it sends from here on is not known",
-                sender->rank, (unsigned long long)row.size, operation->comm->rank,
-                (unsigned long long)operation->size);
+        sim_print("rank %d broadcasts %llu bytes where rank %d waits for %llu: their calls differ; "
+                  "what it sends from here on is not known",
+                  sender->rank, (unsigned long long)row.size, operation->comm->rank,
+                  (unsigned long long)operation->size);
         return false;
     }
     if (!row.is_known) {

@@ -36,10 +36,10 @@ static enum nccl_result open_comm(struct nccl_comm *comm)
     if (!device || sim_primary_up(comm->device))
         return NCCL_CUDA_ERROR;
     uint64_t bytes = buffers(device, comm->size);
-    if (sim_take(device, bytes))
+    if (sim_allocate_bytes(device, bytes))
         return nccl_fail(NCCL_CUDA_ERROR, "out of memory: device %d has no %llu MiB left",
                          comm->device, (unsigned long long)bytes >> 20);
-    comm->taken = bytes;
+    comm->allocated = bytes;
     return comm->alone ? NCCL_SUCCESS : nccl_mesh_open(comm);
 }
 
@@ -235,7 +235,7 @@ int ncclCommUserRank(const struct nccl_comm *comm, int *rank)
 int ncclCommMemStats(const struct nccl_comm *comm, int what, uint64_t *value)
 {
     enum { SUSPENDED = 1, PERSISTENT = 2, TOTAL = 3 };
-    *value = what == PERSISTENT || what == TOTAL ? comm->taken : 0;
+    *value = what == PERSISTENT || what == TOTAL ? comm->allocated : 0;
     return what < 0 || what > TOTAL ? NCCL_INVALID_ARGUMENT : NCCL_SUCCESS;
 }
 

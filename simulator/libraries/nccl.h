@@ -59,7 +59,7 @@ enum { NCCL_OPERATORS = 5, NCCL_SCALARS = 16 };
 
 struct nccl_comm {
     int size, rank, device;
-    uint64_t taken; /* bytes of device memory */
+    uint64_t allocated; /* bytes of device memory */
     struct nccl_id id;
     unsigned number; /* among those of all ranks, of a rank that is alone */
     bool alone;      /* the other ranks are absent and not connected */

@@ -46,8 +46,8 @@ static bool read_loads(double *loads, size_t choices)
             loads[count] = load;
     }
     if (count != choices && !atomic_exchange(&is_reported, true))
-        sim_say("--skew has the loads of %zu experts, but the program has %zu; choosing evenly",
-                count, choices);
+        sim_print("--skew has the loads of %zu experts, but the program has %zu; choosing evenly",
+                  count, choices);
     return count == choices;
 }
 
@@ -80,12 +80,12 @@ static void level(double *loads, size_t choices, size_t picks)
 static void pick(int64_t *row, size_t picks, const double *loads, size_t choices, double u)
 {
     double end = 0;
-    size_t taken = 0;
+    size_t chosen = 0;
 
-    for (size_t i = 0; i < choices && taken < picks; i++) {
+    for (size_t i = 0; i < choices && chosen < picks; i++) {
         end += loads[i];
-        if (end > u + (double)taken || choices - i == picks - taken)
-            row[taken++] = (int64_t)i;
+        if (end > u + (double)chosen || choices - i == picks - chosen)
+            row[chosen++] = (int64_t)i;
     }
 }
 

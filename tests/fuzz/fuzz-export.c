@@ -57,9 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct mt_export export = make_query(&trace, paths);
     if (!format->write)
         return 0;
-    if (!(format->takes & MT_TAKES_MOMENT))
+    if (!(format->accepts & MT_ACCEPTS_MOMENT))
         export.has_moment = false;
-    if (!(format->takes & MT_TAKES_TIMES))
+    if (!(format->accepts & MT_ACCEPTS_TIMES))
         export.has_times = false;
     *sink = (struct mt_sink){.fd = file};
     int rc = format->write(&export, sink, &error);

@@ -190,7 +190,7 @@ START_TEST(one_larger_line_is_no_larger_batch)
 END_TEST
 
 /* A leak of a kilobyte, while the same megabytes are told by another line. */
-START_TEST(what_is_taken_back_elsewhere_is_not_to_blame)
+START_TEST(what_is_offset_elsewhere_is_not_to_blame)
 {
     begin_run();
     keep("/u/t.py:3 main", 8 * MT_MIB, 1);
@@ -340,7 +340,7 @@ int main(void)
     tcase_add_test(cases, lines_of_a_renamed_file_are_not_crossed);
     tcase_add_test(cases, a_larger_batch_is_one_row);
     tcase_add_test(cases, one_larger_line_is_no_larger_batch);
-    tcase_add_test(cases, what_is_taken_back_elsewhere_is_not_to_blame);
+    tcase_add_test(cases, what_is_offset_elsewhere_is_not_to_blame);
     tcase_add_test(cases, slack_of_the_allocator_is_not_to_blame);
     tcase_add_test(cases, a_peak_that_moved_is_compared_with_its_phase_before);
     tcase_add_test(cases, at_an_equal_peak_another_phase_is_reported);

@@ -179,7 +179,7 @@ START_TEST(a_thread_is_not_cancelled_with_a_lock)
 }
 END_TEST
 
-START_TEST(little_of_a_thread_s_stack_is_taken)
+START_TEST(little_of_a_thread_s_stack_is_used)
 {
     unsigned first, new, of_thread, of_thread_new;
     struct outcome o = run(ARGS("small-stacks", NULL), ARGS("MEMTAP_QUIET=1", stack_settings[_i]));
@@ -270,7 +270,7 @@ int main(void)
         tcase_add_loop_test(tests, a_jump_out_of_a_call_ends_it, 0, 2 * WAYS);
         tcase_add_loop_test(tests, nobody_waits_for_a_thread_that_stands_still, 0, 2);
         tcase_add_loop_test(tests, a_thread_is_not_cancelled_with_a_lock, 0, 2);
-        tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_taken, 0, 2);
+        tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_used, 0, 2);
         tcase_add_loop_test(tests, a_thread_s_stack_may_be_the_smallest, 0, 4);
         tcase_add_test(tests, a_stack_may_make_room_for_a_smaller_one);
     }

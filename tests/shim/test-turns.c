@@ -132,7 +132,7 @@ START_TEST(a_forked_child_has_its_own_trace)
 END_TEST
 
 /* Turns have a stack of their own. */
-START_TEST(little_of_a_thread_s_stack_is_taken)
+START_TEST(little_of_a_thread_s_stack_is_used)
 {
     unsigned first, new, of_thread, of_thread_new;
     struct outcome o = run(ARGS("small-stacks"), ARGS(ALONE));
@@ -158,7 +158,7 @@ int main(void)
         tcase_add_loop_test(tests, a_filter_that_allows_memtap_s_calls_does_no_harm, 0, 2);
         tcase_add_loop_test(tests, a_kill_loses_nothing, 0, 10);
         tcase_add_test(tests, without_a_tail_a_kill_loses_little);
-        tcase_add_test(tests, little_of_a_thread_s_stack_is_taken);
+        tcase_add_test(tests, little_of_a_thread_s_stack_is_used);
     }
     return RUN_TESTS(tests);
 }

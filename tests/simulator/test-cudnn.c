@@ -199,7 +199,7 @@ void sim_unknown_value(int what, const char *name)
     noted = what;
 }
 
-START_TEST(attention_takes_a_workspace)
+START_TEST(attention_needs_a_workspace)
 {
     enum { PRODUCT = 19 };
     enum { WORKSPACE = 5, FASTEST_WORKSPACE = 6 };
@@ -328,7 +328,7 @@ int main(void)
 {
     TCase *tests = tcase_create("cudnn");
 
-    tcase_add_test(tests, attention_takes_a_workspace);
+    tcase_add_test(tests, attention_needs_a_workspace);
     tcase_add_test(tests, installed_cudnn_answers);
     tcase_add_loop_test(tests, named_cudnn_may_be_of_another_version, 0,
                         sizeof wheels / sizeof *wheels);

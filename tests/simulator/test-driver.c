@@ -142,7 +142,7 @@ START_TEST(pointers_are_known)
 }
 END_TEST
 
-START_TEST(modules_and_streams_take_memory)
+START_TEST(modules_and_streams_allocate_memory)
 {
     struct {
         unsigned magic;
@@ -240,7 +240,7 @@ int main(void)
     tcase_add_test(tests, functions_are_found_by_name_and_version);
     tcase_add_test(tests, the_runtime_finds_them_too);
     tcase_add_test(tests, pointers_are_known);
-    tcase_add_test(tests, modules_and_streams_take_memory);
+    tcase_add_test(tests, modules_and_streams_allocate_memory);
     tcase_add_test(tests, a_context_gives_back_its_stacks_and_streams);
     tcase_add_test(tests, a_green_context_gives_nothing_back);
     return RUN_TESTS(tests);

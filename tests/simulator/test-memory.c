@@ -8,7 +8,7 @@
 
 #include "sim-test.h"
 
-START_TEST(context_takes_its_share)
+START_TEST(context_allocates_its_share)
 {
     const struct sim_gpu *gpu = sim_gpu_find("h200");
 
@@ -258,7 +258,7 @@ START_TEST(reset_frees_everything)
 END_TEST
 
 /* As Vulkan would export it; contents are those of the file. */
-START_TEST(external_memory_takes_nothing)
+START_TEST(external_memory_allocates_nothing)
 {
     struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
                                                 .size = MIB(4)};
@@ -293,7 +293,7 @@ int main(void)
 {
     TCase *tests = tcase_create("memory");
 
-    tcase_add_test(tests, context_takes_its_share);
+    tcase_add_test(tests, context_allocates_its_share);
     tcase_add_test(tests, memory_is_counted_in_pages);
     tcase_add_test(tests, small_ones_share_a_page);
     tcase_add_test(tests, large_ones_lie_on_pages);
@@ -307,6 +307,6 @@ int main(void)
     tcase_add_test(tests, pinned_memory_is_the_hosts);
     tcase_add_test(tests, threads_may_allocate);
     tcase_add_test(tests, reset_frees_everything);
-    tcase_add_test(tests, external_memory_takes_nothing);
+    tcase_add_test(tests, external_memory_allocates_nothing);
     return RUN_TESTS(tests);
 }

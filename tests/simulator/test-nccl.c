@@ -342,7 +342,7 @@ START_TEST(one_process_has_all_ranks)
 }
 END_TEST
 
-START_TEST(a_communicator_takes_memory_of_its_device)
+START_TEST(a_communicator_allocates_on_its_device)
 {
     struct comm *comms[2];
     size_t before;
@@ -501,6 +501,6 @@ int main(void)
     tcase_add_test(tests, a_rank_is_alone);
     tcase_add_test(tests, many_gather);
     tcase_add_test(tests, what_is_large_together_is_not_moved);
-    tcase_add_test(tests, a_communicator_takes_memory_of_its_device);
+    tcase_add_test(tests, a_communicator_allocates_on_its_device);
     return RUN_TESTS(tests);
 }

@@ -62,7 +62,7 @@ static struct mt_handles_to_come to_come(const struct mt_handles **handles)
     return mt_handles_of_backward(&requests->handles);
 }
 
-START_TEST(backward_takes_as_much_as_forward)
+START_TEST(backward_needs_as_much_as_forward)
 {
     const struct mt_handles *handles;
     char text[MT_HANDLES_TEXT];
@@ -79,7 +79,7 @@ START_TEST(backward_takes_as_much_as_forward)
 }
 END_TEST
 
-START_TEST(backward_that_has_its_handle_takes_no_more)
+START_TEST(backward_with_its_handle_needs_no_more)
 {
     const struct mt_handles *handles;
     char text[MT_HANDLES_TEXT];
@@ -135,8 +135,8 @@ int main(void)
 {
     TCase *test = tcase_create("of a run"), *trial = tcase_create("on a card");
     tcase_add_checked_fixture(test, begin, end);
-    tcase_add_test(test, backward_takes_as_much_as_forward);
-    tcase_add_test(test, backward_that_has_its_handle_takes_no_more);
+    tcase_add_test(test, backward_needs_as_much_as_forward);
+    tcase_add_test(test, backward_with_its_handle_needs_no_more);
     tcase_add_test(test, what_the_run_had_not_is_said);
     tcase_add_test(trial, a_handle_needs_its_bytes_at_once);
     return RUN_TESTS(test, trial);

@@ -197,7 +197,7 @@ static double edited_peak(const char *name)
 
 /* It is taken again where forward runs again, and for the products of adapters: a second product
  * and it are there at once, then without it what the product is added to. */
-START_TEST(workspaces_are_taken_again)
+START_TEST(workspaces_are_allocated_again)
 {
     make_workspaces(64 * MIB);
     for (size_t i = 0; i < recording.n; i++) /* something is saved after it */
@@ -276,7 +276,7 @@ int main(void)
     tcase_add_test(test, optimizers_have_their_own_state);
     tcase_add_test(test, checkpoints_run_again);
     tcase_add_test(test, inputs_of_checkpoints_stay);
-    tcase_add_test(test, workspaces_are_taken_again);
+    tcase_add_test(test, workspaces_are_allocated_again);
     tcase_add_test(test, workspaces_stay_as_wide);
     tcase_add_test(test, sixteen_bits_are_half);
     tcase_add_test(test, what_makes_no_sense_is_refused);

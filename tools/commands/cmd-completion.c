@@ -72,7 +72,7 @@ static const char *operands_of(const struct mt_command *command)
 {
     if (command->verbs)
         return "verbs";
-    if (command->takes_command)
+    if (command->runs_command)
         return "program";
     if (strstr(command->operands, "TRACE") || strstr(command->operands, "OLD"))
         return "traces";

@@ -26,7 +26,7 @@ struct arguments {
     int n_operands;
     double every_s; /* 0: once */
     uint64_t keep;  /* files, with --every */
-    unsigned given; /* enum mt_export_takes, of the options that were given */
+    unsigned given; /* enum mt_export_accepts, of the options that were given */
 };
 
 static int note_format(const struct mt_typed *typed)
@@ -42,7 +42,7 @@ static int note_format(const struct mt_typed *typed)
 static int note_at(const struct mt_typed *typed)
 {
     struct arguments *arguments = typed->arguments;
-    arguments->given |= MT_TAKES_MOMENT;
+    arguments->given |= MT_ACCEPTS_MOMENT;
     arguments->export.has_moment = true;
     return mt_note_moment(typed);
 }
@@ -51,7 +51,7 @@ static int note_time(const struct mt_typed *typed)
 {
     struct arguments *arguments = typed->arguments;
     struct mt_moment moment;
-    arguments->given |= MT_TAKES_TIMES;
+    arguments->given |= MT_ACCEPTS_TIMES;
     arguments->export.has_times = true;
     if (mt_moment_parse(typed->value, &moment) || moment.kind != MT_AT_TIME)
         return mt_fail_usage(typed->command,
@@ -63,7 +63,7 @@ static int note_time(const struct mt_typed *typed)
 
 static int note_newest(const struct mt_typed *typed)
 {
-    ((struct arguments *)typed->arguments)->given |= MT_TAKES_NEWEST;
+    ((struct arguments *)typed->arguments)->given |= MT_ACCEPTS_NEWEST;
     return mt_note_number(typed);
 }
 
@@ -71,7 +71,7 @@ static int note_table(const struct mt_typed *typed)
 {
     struct arguments *arguments = typed->arguments;
     size_t at = 0;
-    arguments->given |= MT_TAKES_TABLE;
+    arguments->given |= MT_ACCEPTS_TABLE;
     int rc = mt_read_choice(typed->command, "table", typed->value, MT_TABLE_NAMES, &at);
     arguments->export.table = (enum mt_table_id)at;
     return rc;
@@ -79,14 +79,14 @@ static int note_table(const struct mt_typed *typed)
 
 static int note_with(const struct mt_typed *typed)
 {
-    ((struct arguments *)typed->arguments)->given |= MT_TAKES_WITH;
+    ((struct arguments *)typed->arguments)->given |= MT_ACCEPTS_WITH;
     return mt_note_text(typed);
 }
 
 static int note_every(const struct mt_typed *typed)
 {
     struct arguments *arguments = typed->arguments;
-    arguments->given |= MT_TAKES_EVERY;
+    arguments->given |= MT_ACCEPTS_EVERY;
     return mt_read_time(typed->command, "every", typed->value, 1, 86400, &arguments->every_s);
 }
 
@@ -120,15 +120,15 @@ static int check(const struct mt_command *command, const struct arguments *argum
     static const struct {
         unsigned bit;
         const char *option;
-    } options[] = {{MT_TAKES_MOMENT, "--at"},   {MT_TAKES_TIMES, "--from and --to"},
-                   {MT_TAKES_TABLE, "--table"}, {MT_TAKES_NEWEST, "--newest"},
-                   {MT_TAKES_WITH, "--with"},   {MT_TAKES_EVERY, "--every"}};
+    } options[] = {{MT_ACCEPTS_MOMENT, "--at"},   {MT_ACCEPTS_TIMES, "--from and --to"},
+                   {MT_ACCEPTS_TABLE, "--table"}, {MT_ACCEPTS_NEWEST, "--newest"},
+                   {MT_ACCEPTS_WITH, "--with"},   {MT_ACCEPTS_EVERY, "--every"}};
     const struct mt_export *export = &arguments->export;
     if (!arguments->format)
         return mt_fail_usage(command, "no format given; use --format with one of %s",
                              MT_EXPORT_NAMES);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (arguments->given & options[i].bit & ~arguments->format->takes)
+        if (arguments->given & options[i].bit & ~arguments->format->accepts)
             return mt_fail_usage(command, "format %s does not take %s", arguments->format->name,
                                  options[i].option);
     if (arguments->keep && !arguments->every_s)
@@ -170,7 +170,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             ? mt_find_live_traces(&arguments->traces, argv + operand, argc - operand)
             : mt_trace_list_add_operands(&arguments->traces, argv + operand, argc - operand))
         return MT_EXIT_BAD;
-    if (arguments->traces.n > 1 && !(arguments->format->takes & MT_TAKES_SEVERAL))
+    if (arguments->traces.n > 1 && !(arguments->format->accepts & MT_ACCEPTS_SEVERAL))
         return mt_fail_usage(command, "format %s takes one trace at a time",
                              arguments->format->name);
     if (!arguments->output && arguments->format->is_binary && isatty(STDOUT_FILENO))

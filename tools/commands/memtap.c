@@ -255,7 +255,7 @@ static bool wants_help(const struct mt_command *command, int argc, char **argv)
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
             return true;
-        if (command->takes_command && *argv[i] != '-')
+        if (command->runs_command && *argv[i] != '-')
             return false;
     }
     return false;
@@ -299,7 +299,7 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
     if (command->verbs)
         return argc > 1 ? fail_unknown(command, command->verbs, argv[1])
                         : mt_fail_usage(command, "no verb given");
-    if (!command->takes_command) {
+    if (!command->runs_command) {
         signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
         mt_bounds_begin();
     }

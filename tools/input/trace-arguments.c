@@ -272,15 +272,15 @@ static int find_traces(const struct mt_command *command, char **operands, int n,
     static const struct mt_trace_wish out_of_memory = {mt_ran_out,
                                                        "whose program ran out of memory"};
     const struct mt_trace_wish *wish = kind == MT_TRACE_OUT_OF_MEMORY ? &out_of_memory : NULL;
-    bool takes_many = kind == MT_SEVERAL_TRACES || arguments->has_rank;
+    bool accepts_many = kind == MT_SEVERAL_TRACES || arguments->has_rank;
     int rc;
-    if (n > 1 && !takes_many) {
+    if (n > 1 && !accepts_many) {
         mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time", operands[1]);
         return -1;
     }
     if (!n && !arguments->has_rank)
         rc = mt_trace_list_add_newest(&arguments->found, ".", wish);
-    else if (n == 1 && !takes_many && mt_is_folder(*operands))
+    else if (n == 1 && !accepts_many && mt_is_folder(*operands))
         rc = mt_trace_list_add_newest(&arguments->found, *operands, wish);
     else
         rc = mt_trace_list_add(&arguments->found, n ? operands : (char *[]){here}, n ? n : 1);

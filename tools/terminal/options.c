@@ -21,7 +21,7 @@ const struct mt_option mt_no_options[] = {{0}};
 /* Translate the table for getopt. */
 static void translate(const struct mt_command *command, struct option *longs, char *shorts)
 {
-    if (command->takes_command)
+    if (command->runs_command)
         *shorts++ = '+';
     *shorts++ = ':';
     for (const struct mt_option *option = command->options; option->name; option++) {

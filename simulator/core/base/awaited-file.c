@@ -31,20 +31,20 @@ int64_t sim_seconds(void)
     return time.tv_sec;
 }
 
-void sim_say_wait(int64_t seconds, const char *what, const char *why)
+void sim_print_wait(int64_t seconds, const char *what, const char *why)
 {
-    sim_say("rank %llu of %llu is simulated alone, and has waited %lld s for %s, %s",
-            (unsigned long long)sim_environment("RANK", 0),
-            (unsigned long long)sim_environment("WORLD_SIZE", 1), (long long)seconds, what, why);
+    sim_print("rank %llu of %llu is simulated alone, and has waited %lld s for %s, %s",
+              (unsigned long long)sim_environment("RANK", 0),
+              (unsigned long long)sim_environment("WORLD_SIZE", 1), (long long)seconds, what, why);
 }
 
 static void say(int64_t seconds)
 {
     static _Atomic bool is_reported;
     if (!atomic_exchange(&is_reported, true))
-        sim_say_wait(seconds, awaited.path,
-                     "which another rank may write; still waiting; run that rank first, in "
-                     "the same folder, or create the file");
+        sim_print_wait(seconds, awaited.path,
+                       "which another rank may write; still waiting; run that rank first, in "
+                       "the same folder, or create the file");
 }
 
 void sim_note_probed_file(const char *path, bool is_there)

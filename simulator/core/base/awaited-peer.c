@@ -51,9 +51,9 @@ SIM_API ssize_t sim_recv(int socket, void *to, size_t size, int flags) __asm__("
 
 static void say(const char *what, int64_t seconds)
 {
-    sim_say_wait(seconds, what,
-                 "as another rank may; still waiting; connect the ranks with torch.distributed, "
-                 "which is answered");
+    sim_print_wait(seconds, what,
+                   "as another rank may; still waiting; connect the ranks with torch.distributed, "
+                   "which is answered");
 }
 
 static void *watch(void *unused)

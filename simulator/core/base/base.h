@@ -39,7 +39,7 @@ SIM_API uint64_t sim_patience(void);
 int64_t sim_seconds(void);
 /* Print what a rank simulated alone has been waiting for, and for how many seconds. why: that
  * another rank provides it, and what to do. */
-void sim_say_wait(int64_t seconds, const char *what, const char *why);
+void sim_print_wait(int64_t seconds, const char *what, const char *why);
 /* Note that the program looked for a file, which exists or not. If a rank simulated alone keeps
  * looking for one file only, a message names it. Keeps errno. */
 void sim_note_probed_file(const char *path, bool is_there);

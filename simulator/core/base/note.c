@@ -16,7 +16,7 @@ static void note(const char *name, const char *what, _Atomic int *is_noted)
 {
     if (atomic_exchange_explicit(is_noted, 1, memory_order_relaxed))
         return;
-    sim_say("%s is not modelled; it %s", name, what);
+    sim_print("%s is not modelled; it %s", name, what);
 }
 
 int sim_grow(void *list, size_t count, size_t *room, size_t each)
@@ -59,7 +59,7 @@ void sim_verbose(const char *format, ...)
     if (wanted == 1)
         return;
     va_start(args, format);
-    sim_say_with(format, args);
+    sim_print_args(format, args);
     va_end(args);
 }
 
@@ -72,7 +72,7 @@ static void say_invalid(const char *name, const char *text, const char *wrong, u
     for (int i = 0; i < MOST_REPORTED; i++) {
         const char *empty = NULL;
         if (atomic_compare_exchange_strong(&reported[i], &empty, name)) {
-            sim_say("%s '%s' %s (using %llu)", name, text, wrong, (unsigned long long)otherwise);
+            sim_print("%s '%s' %s (using %llu)", name, text, wrong, (unsigned long long)otherwise);
             return;
         }
         if (!strcmp(empty, name))

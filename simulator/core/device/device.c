@@ -32,7 +32,7 @@ static const struct sim_gpu *chosen_gpu(void)
     const char *name = getenv("CUDASIM_GPU");
     const struct sim_gpu *gpu = name ? sim_gpu_find(name) : NULL;
     if (name && !gpu)
-        sim_say("unknown GPU %s; simulating a %s", name, sim_gpu_default()->name);
+        sim_print("unknown GPU %s; simulating a %s", name, sim_gpu_default()->name);
     return gpu ? gpu : sim_gpu_default();
 }
 
@@ -137,7 +137,7 @@ void sim_device_uuid(int ordinal, unsigned char uuid[16])
     uuid[15] = (unsigned char)ordinal;
 }
 
-int sim_take(struct sim_device *device, uint64_t bytes)
+int sim_allocate_bytes(struct sim_device *device, uint64_t bytes)
 {
     uint64_t used = atomic_load(&device->used);
     do {
@@ -147,7 +147,7 @@ int sim_take(struct sim_device *device, uint64_t bytes)
     return 0;
 }
 
-void sim_give(struct sim_device *device, uint64_t bytes)
+void sim_free_bytes(struct sim_device *device, uint64_t bytes)
 {
     atomic_fetch_sub(&device->used, bytes);
 }
@@ -164,7 +164,7 @@ int sim_primary_up(int number)
     sim_inject();
     pthread_mutex_lock(&state.lock);
     if (!device->alive) {
-        error = sim_take(device, state.context);
+        error = sim_allocate_bytes(device, state.context);
         if (!error)
             device->alive = made = true;
     }
@@ -177,7 +177,7 @@ int sim_primary_up(int number)
 /* Give back what stacks and streams took: their context ends. */
 static void give_extras(struct sim_device *device)
 {
-    sim_give(device, device->stacks + device->for_streams);
+    sim_free_bytes(device, device->stacks + device->for_streams);
     device->stack = CONTEXT_STACK;
     device->stacks = device->for_streams = device->streams = 0;
 }
@@ -195,7 +195,7 @@ void sim_primary_end(int number, void (*forget)(int device))
         device->peers = 0;
         device->primary.references = 0;
         forget(number);
-        sim_give(device, state.context);
+        sim_free_bytes(device, state.context);
         give_extras(device);
     }
     pthread_mutex_unlock(&state.lock);
@@ -208,7 +208,7 @@ int sim_further_up(int number)
     struct sim_device *device = sim_device(number);
     int error;
     pthread_mutex_lock(&state.lock);
-    error = sim_take(device, device->gpu->context & ~(SIM_PAGE - 1));
+    error = sim_allocate_bytes(device, device->gpu->context & ~(SIM_PAGE - 1));
     if (!error)
         device->further++;
     pthread_mutex_unlock(&state.lock);
@@ -219,7 +219,7 @@ void sim_further_end(int number)
 {
     struct sim_device *device = sim_device(number);
     pthread_mutex_lock(&state.lock);
-    sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));
+    sim_free_bytes(device, device->gpu->context & ~(SIM_PAGE - 1));
     if (!--device->further && !device->alive)
         give_extras(device);
     pthread_mutex_unlock(&state.lock);
@@ -236,9 +236,9 @@ int sim_set_stack(int number, size_t size)
     stacks = (stacks + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
     pthread_mutex_lock(&state.lock);
     if (stacks > device->stacks)
-        error = sim_take(device, stacks - device->stacks);
+        error = sim_allocate_bytes(device, stacks - device->stacks);
     else
-        sim_give(device, device->stacks - stacks);
+        sim_free_bytes(device, device->stacks - stacks);
     if (!error) {
         device->stack = size;
         device->stacks = stacks;
@@ -255,7 +255,7 @@ int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of
     unsigned streams = change < 0 && !device->streams ? 0 : device->streams + (unsigned)change;
     uint64_t bytes = memory_of(streams);
     if (bytes > device->for_streams) {
-        error = sim_take(device, bytes - device->for_streams);
+        error = sim_allocate_bytes(device, bytes - device->for_streams);
         if (!error)
             device->for_streams = bytes;
     }

@@ -83,7 +83,7 @@ SIM_API int sim_set_stack(int device, size_t size);
 /* Count a stream in or out; memory_of(n) is the memory of n streams. -ENOMEM. */
 int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of)(uint64_t n));
 /* Allocate `bytes` (whole pages) of a device, or free them. -ENOMEM: beyond its capacity. */
-SIM_API int sim_take(struct sim_device *device, uint64_t bytes);
-SIM_API void sim_give(struct sim_device *device, uint64_t bytes);
+SIM_API int sim_allocate_bytes(struct sim_device *device, uint64_t bytes);
+SIM_API void sim_free_bytes(struct sim_device *device, uint64_t bytes);
 
 #endif

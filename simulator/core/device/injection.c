@@ -21,7 +21,7 @@ void sim_inject(void)
         if (initialize)
             initialize();
         else
-            sim_say("CUDA_INJECTION64_PATH: %s", dlerror());
+            sim_print("CUDA_INJECTION64_PATH: %s", dlerror());
     }
     sim_report_resource(SIM_INIT_FINISHED, NULL, NULL);
 }

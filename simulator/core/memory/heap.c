@@ -28,7 +28,7 @@ static void set_free(struct sim_heap *heap, struct sim_block *block)
     heap->free = block;
 }
 
-static void set_taken(struct sim_block *block)
+static void set_used(struct sim_block *block)
 {
     *block->link = block->next;
     if (block->next)
@@ -90,7 +90,7 @@ struct sim_block *sim_heap_take(struct sim_heap *heap, size_t size, uintptr_t *a
         block = new_stretch(heap, size);
     if (!block)
         return NULL;
-    set_taken(block);
+    set_used(block);
     cut(heap, block, size);
     *address = block->start;
     return block;
@@ -111,12 +111,12 @@ void sim_heap_give(struct sim_heap *heap, struct sim_block *block)
 {
     sim_clear((void *)block->start, block->size);
     if (is_free(block->after)) {
-        set_taken(block->after);
+        set_used(block->after);
         merge(block);
     }
     if (is_free(block->before)) {
         block = block->before;
-        set_taken(block);
+        set_used(block);
         merge(block);
     }
     /* Unmap a stretch that is all free, unless it is the last: addresses are used again. */

@@ -37,7 +37,7 @@ static int allocate_large(struct sim_range *range)
 {
     struct sim_device *device = sim_device(range->device);
     size_t size = whole_pages(range->size);
-    int error = sim_take_hard(device, size);
+    int error = sim_allocate_emptying(device, size);
     if (error)
         return error;
     range->start = (uintptr_t)sim_pages_in_turn(size, false);
@@ -45,7 +45,7 @@ static int allocate_large(struct sim_range *range)
     if (error) {
         if (range->start)
             sim_pages_unmap((void *)range->start, size);
-        sim_give(device, size);
+        sim_free_bytes(device, size);
     }
     return error;
 }
@@ -98,7 +98,7 @@ static void give_back(const struct sim_range *range)
         if (range->file)
             close(range->file);
         sim_pages_unmap((void *)range->start, size);
-        sim_give(sim_device(range->device), size);
+        sim_free_bytes(sim_device(range->device), size);
     }
 }
 

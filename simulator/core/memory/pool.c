@@ -19,7 +19,7 @@ struct sim_pool {
     struct sim_heap heap;
     uint64_t threshold, limit;
     uint64_t reserved, reserved_high;   /* bytes */
-    uint64_t taken;                     /* bytes of allocations, in units of 512 */
+    uint64_t allocated;                 /* bytes of allocations, in units of 512 */
     uint64_t requested, requested_high; /* as programs asked: "used" */
     int reuse[3];
     unsigned char access[SIM_DEVICES_MAX];
@@ -45,11 +45,11 @@ static uint64_t up(uint64_t size, uint64_t unit)
 
 static void shrink(struct sim_pool *pool, uint64_t keep)
 {
-    uint64_t wanted = pool->taken > keep ? pool->taken : keep;
+    uint64_t wanted = pool->allocated > keep ? pool->allocated : keep;
     if (wanted >= pool->reserved || up(wanted, piece) >= pool->reserved)
         return;
     wanted = up(wanted, piece);
-    sim_give(sim_device(pool->device), pool->reserved - wanted);
+    sim_free_bytes(sim_device(pool->device), pool->reserved - wanted);
     pool->reserved = wanted;
 }
 
@@ -67,25 +67,25 @@ void sim_pools_make_room(int device)
     sim_range_unlock();
 }
 
-int sim_take_hard(struct sim_device *device, uint64_t bytes)
+int sim_allocate_emptying(struct sim_device *device, uint64_t bytes)
 {
-    int error = sim_take(device, bytes);
+    int error = sim_allocate_bytes(device, bytes);
     if (!error)
         return 0;
     sim_pools_empty(device->primary.device);
-    return sim_take(device, bytes);
+    return sim_allocate_bytes(device, bytes);
 }
 
 static int grow(struct sim_pool *pool, uint64_t least)
 {
     struct sim_device *device = sim_device(pool->device);
     uint64_t more = up(least - pool->reserved, piece);
-    if (sim_take(device, more)) {
+    if (sim_allocate_bytes(device, more)) {
         sim_pools_empty(pool->device); /* this one too */
         more = up(least - pool->reserved, piece);
-        if (sim_take(device, more)) {
+        if (sim_allocate_bytes(device, more)) {
             more = up(least - pool->reserved, SIM_PAGE); /* no whole piece is left */
-            if (sim_take(device, more))
+            if (sim_allocate_bytes(device, more))
                 return -ENOMEM;
         }
     }
@@ -97,12 +97,12 @@ static int grow(struct sim_pool *pool, uint64_t least)
 
 int sim_pool_count(struct sim_pool *pool, uint64_t size)
 {
-    uint64_t taken = pool->taken + up(size, UNIT);
-    if (pool->limit && taken > pool->limit)
+    uint64_t allocated = pool->allocated + up(size, UNIT);
+    if (pool->limit && allocated > pool->limit)
         return -ENOMEM;
-    if (taken > pool->reserved && grow(pool, taken))
+    if (allocated > pool->reserved && grow(pool, allocated))
         return -ENOMEM;
-    pool->taken = taken;
+    pool->allocated = allocated;
     pool->requested += size;
     if (pool->requested > pool->requested_high)
         pool->requested_high = pool->requested;
@@ -111,7 +111,7 @@ int sim_pool_count(struct sim_pool *pool, uint64_t size)
 
 void sim_pool_uncount(struct sim_pool *pool, uint64_t size)
 {
-    pool->taken -= up(size, UNIT);
+    pool->allocated -= up(size, UNIT);
     pool->requested -= size;
     if (!pool->keeps && pool->reserved > pool->threshold)
         atomic_store(&unsettled, 1);

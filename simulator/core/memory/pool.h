@@ -60,7 +60,7 @@ struct sim_heap *sim_pool_heap(struct sim_pool *pool);
 void sim_pool_take_back(const struct sim_range *range);
 /* Return all unused memory of a device's pools. Needs the range lock. */
 void sim_pools_empty(int device);
-/* Allocate as sim_take does, but empty the pools before failing. Needs the range lock. */
-int sim_take_hard(struct sim_device *device, uint64_t bytes);
+/* Allocate as sim_allocate_bytes does, but empty the pools before failing. Needs the range lock. */
+int sim_allocate_emptying(struct sim_device *device, uint64_t bytes);
 
 #endif

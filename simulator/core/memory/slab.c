@@ -17,7 +17,7 @@ struct sim_slab {
     int device, file; /* file: behind the page, -1 when it is not shared */
     unsigned free;
     uintptr_t start;
-    unsigned char taken[UNITS];
+    unsigned char used[UNITS];
 };
 
 static struct sim_slab *slabs;
@@ -34,7 +34,7 @@ static unsigned find_run(const struct sim_slab *slab, unsigned wanted)
     if (slab->free < wanted)
         return UNITS;
     for (unsigned i = 0; i < UNITS; i++) {
-        run = slab->taken[i] ? 0 : run + 1;
+        run = slab->used[i] ? 0 : run + 1;
         if (run == wanted)
             return i + 1 - wanted;
     }
@@ -46,13 +46,13 @@ static struct sim_slab *new_slab(int device)
     struct sim_slab *slab = calloc(1, sizeof(*slab));
     if (!slab)
         return NULL;
-    if (sim_take_hard(sim_device(device), SIM_PAGE)) {
+    if (sim_allocate_emptying(sim_device(device), SIM_PAGE)) {
         free(slab);
         return NULL;
     }
     slab->start = (uintptr_t)sim_pages_map(SIM_PAGE, SIM_PAGE, true);
     if (!slab->start) {
-        sim_give(sim_device(device), SIM_PAGE);
+        sim_free_bytes(sim_device(device), SIM_PAGE);
         free(slab);
         return NULL;
     }
@@ -77,7 +77,7 @@ int sim_slab_take(int device, size_t size, struct sim_slab **out, uintptr_t *add
             return -ENOMEM;
         at = 0;
     }
-    memset(&slab->taken[at], 1, wanted);
+    memset(&slab->used[at], 1, wanted);
     slab->free -= wanted;
     *out = slab;
     *address = slab->start + (uintptr_t)at * UNIT;
@@ -93,14 +93,14 @@ static void drop(struct sim_slab *slab)
     if (slab->file >= 0)
         close(slab->file);
     sim_pages_unmap((void *)slab->start, SIM_PAGE);
-    sim_give(sim_device(slab->device), SIM_PAGE);
+    sim_free_bytes(sim_device(slab->device), SIM_PAGE);
     free(slab);
 }
 
 void sim_slab_give(struct sim_slab *slab, uintptr_t address, size_t size)
 {
     unsigned count = units_of(size);
-    memset(&slab->taken[(address - slab->start) / UNIT], 0, count);
+    memset(&slab->used[(address - slab->start) / UNIT], 0, count);
     slab->free += count;
     if (slab->free == UNITS)
         drop(slab);

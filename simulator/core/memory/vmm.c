@@ -49,7 +49,7 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
     if (!physical)
         return -ENOMEM;
     sim_range_lock();
-    int error = sim_take_hard(device, size);
+    int error = sim_allocate_emptying(device, size);
     sim_range_unlock();
     if (error) {
         free(physical);
@@ -67,7 +67,7 @@ void sim_physical_drop(struct sim_physical *physical)
     if (physical->team)
         physical->free_team(physical->team);
     else if (!physical->imported)
-        sim_give(sim_device(physical->device), physical->size);
+        sim_free_bytes(sim_device(physical->device), physical->size);
     if (physical->file)
         close(physical->file);
     free(physical);

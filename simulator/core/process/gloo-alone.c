@@ -172,9 +172,9 @@ static int *place_of_rank(void *group, const void *fake, int rank, int size)
 
 static void refuse(int rank, int size)
 {
-    sim_say("ProcessGroupGloo: rank %d of %d is simulated alone, and in this release of PyTorch "
-            "gloo's other ranks are not simulated; create this group with nccl",
-            rank, size);
+    sim_print("ProcessGroupGloo: rank %d of %d is simulated alone, and in this release of PyTorch "
+              "gloo's other ranks are not simulated; create this group with nccl",
+              rank, size);
     fflush(NULL);
     _exit(2); /* C cannot throw what PyTorch would catch, and gloo would wait for ever. */
 }
@@ -186,9 +186,9 @@ static void check_rank(int rank, int size)
     int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);
     if (size < world || (size == world && rank == self))
         return;
-    sim_say("ProcessGroupGloo: this process claims to be rank %d of %d, but rank %d of %d is "
-            "simulated alone; run a program that does not start ranks itself",
-            rank, size, self, world);
+    sim_print("ProcessGroupGloo: this process claims to be rank %d of %d, but rank %d of %d is "
+              "simulated alone; run a program that does not start ranks itself",
+              rank, size, self, world);
     fflush(NULL);
     _exit(2);
 }

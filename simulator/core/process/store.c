@@ -114,7 +114,7 @@ static void *watch(void *data)
     pthread_mutex_lock(&wait->lock);
     while (!wait->is_over)
         if (pthread_cond_timedwait(&wait->ended, &wait->lock, &until) == ETIMEDOUT) {
-            sim_say("%s", wait->line);
+            sim_print("%s", wait->line);
             break;
         }
     pthread_mutex_unlock(&wait->lock);
@@ -171,10 +171,10 @@ static void check_workers(const struct tcp_options *options)
     if (!ranks || !options->has_workers || options->workers < 2 || options->workers == ranks ||
         atomic_exchange(&is_said, true))
         return;
-    sim_say("this process meets %llu ranks, but rank %llu of %llu is simulated alone; run a "
-            "program that does not start ranks itself, or what each of them runs",
-            (unsigned long long)options->workers,
-            (unsigned long long)sim_environment("CUDASIM_RANK", 0), (unsigned long long)ranks);
+    sim_print("this process meets %llu ranks, but rank %llu of %llu is simulated alone; run a "
+              "program that does not start ranks itself, or what each of them runs",
+              (unsigned long long)options->workers,
+              (unsigned long long)sim_environment("CUDASIM_RANK", 0), (unsigned long long)ranks);
 }
 
 void TCP(void *store, struct text *host, struct tcp_options *options)

@@ -49,8 +49,8 @@ static int try_count(int number, int change)
         return sim_count_stream(device, change, memory_of);
     size &= ~(SIM_PAGE - 1);
     if (change > 0)
-        return sim_take(device, size);
-    sim_give(device, size);
+        return sim_allocate_bytes(device, size);
+    sim_free_bytes(device, size);
     return 0;
 }
 

@@ -15,12 +15,14 @@ static void report(int status, void *unused)
 
     (void)unused;
     if (status)
-        sim_say("the program read %lu value%s that %s not simulated; its error may follow from %s",
-                all, all == 1 ? "" : "s", all == 1 ? "is" : "are", all == 1 ? "it" : "them");
+        sim_print(
+            "the program read %lu value%s that %s not simulated; its error may follow from %s", all,
+            all == 1 ? "" : "s", all == 1 ? "is" : "are", all == 1 ? "it" : "them");
     else if (n)
-        sim_say("%lu size%s or condition%s depend%s on values that are not simulated; the peak may "
-                "be higher",
-                n, n == 1 ? "" : "s", n == 1 ? "" : "s", n == 1 ? "s" : "");
+        sim_print(
+            "%lu size%s or condition%s depend%s on values that are not simulated; the peak may "
+            "be higher",
+            n, n == 1 ? "" : "s", n == 1 ? "" : "s", n == 1 ? "s" : "");
 }
 
 void sim_unknown_value(int what, const char *name)

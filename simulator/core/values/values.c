@@ -47,10 +47,10 @@ static void start(void)
     if (function && function(limit))
         return;
     failed = 1;
-    sim_say("small values are not simulated: %s",
-            function ? "this release of PyTorch is not supported"
-                     : "cannot load the simulator's library; was memtap rebuilt or moved "
-                       "while the program ran?");
+    sim_print("small values are not simulated: %s",
+              function ? "this release of PyTorch is not supported"
+                       : "cannot load the simulator's library; was memtap rebuilt or moved "
+                         "while the program ran?");
 }
 
 void sim_start_values(void)

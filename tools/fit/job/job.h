@@ -101,7 +101,7 @@ struct mt_outcome {
     int exit_code, signal; /* the program's, if that explains the end */
     bool was_caught;       /* memory ran out, but the program continued */
     bool was_stopped;      /* ended by memtap once its peak was known */
-    bool takes_all;        /* uses a large part of an unlimited card, as servers do */
+    bool fills_card;       /* uses a large part of an unlimited card, as servers do */
     uint64_t advice;       /* the largest value that fits, as reported by a server; 0: none */
     uint32_t iterations;   /* complete training iterations */
     uint64_t used;         /* peak use of the card, by anybody */

@@ -213,8 +213,8 @@ static bool poll_once(struct kept *kept)
     size_t n_known = state->n_known - before->n_known;
     outcome->was_stopped = !kept->full_ns && n_known && n_known == state->traces - before->traces &&
                            n_known >= kept->processes;
-    outcome->takes_all = kept->attempt->is_huge && state->cuda >= MT_TAKES_ALL;
-    outcome->was_stopped |= outcome->takes_all && !kept->full_ns;
+    outcome->fills_card = kept->attempt->is_huge && state->cuda >= MT_FILLS_CARD;
+    outcome->was_stopped |= outcome->fills_card && !kept->full_ns;
     if (is_over || !has_more(kept))
         return false;
     if (kept->job->timeout_s > 0 && since_s(kept->turn_ns) > kept->job->timeout_s)

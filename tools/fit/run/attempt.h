@@ -29,7 +29,7 @@ struct mt_attempt {
 
 #define MT_HUGE_CARD ((uint64_t)16 << 40)
 /* A program that uses this much of it sizes itself to the card, as servers' caches do. */
-#define MT_TAKES_ALL (MT_HUGE_CARD / 8)
+#define MT_FILLS_CARD (MT_HUGE_CARD / 8)
 
 /* Start a run. Return 0 or a negative errno. The outcome is valid once the keeper has ended. */
 int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job);

@@ -16,7 +16,7 @@
 #define MOST_EVENTS 1000000u
 
 /* Peak use of a card without its context, in bytes. */
-struct taken {
+struct usage {
     uint64_t cuda, floor, allocated, reserved;
     uint64_t base; /* the rest, according to the card */
 };
@@ -25,7 +25,7 @@ struct followed {
     char path[PATH_MAX];
     struct mt_follow *follow;
     struct mt_watcher watcher;
-    struct taken taken[MT_DEVICES];
+    struct usage usage[MT_DEVICES];
     struct mt_repeat repeat[MT_DEVICES];
     struct mt_gathering *gathering;
     const struct mt_requests *requests; /* of its devices, valid once it has ended */
@@ -49,15 +49,15 @@ static void raise_to(uint64_t *most, uint64_t bytes)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void note_totals(struct taken *taken, const struct mt_replay *replay, unsigned slot)
+static void note_totals(struct usage *usage, const struct mt_replay *replay, unsigned slot)
 {
     const struct mt_totals *now = &replay->of_torch.now[slot];
     uint64_t cuda = replay->cuda.heap.total[slot].bytes;
     uint64_t cached = now->reserved > now->allocated ? now->reserved - now->allocated : 0;
-    raise_to(&taken->cuda, cuda > now->reserved ? cuda : now->reserved);
-    raise_to(&taken->floor, cuda > cached ? cuda - cached : now->allocated);
-    raise_to(&taken->allocated, now->event ? now->allocated : cuda);
-    raise_to(&taken->reserved, now->event ? now->reserved : cuda);
+    raise_to(&usage->cuda, cuda > now->reserved ? cuda : now->reserved);
+    raise_to(&usage->floor, cuda > cached ? cuda - cached : now->allocated);
+    raise_to(&usage->allocated, now->event ? now->allocated : cuda);
+    raise_to(&usage->reserved, now->event ? now->reserved : cuda);
 }
 
 /* Note what the card holds besides CUDA's allocations: the context and CUDA modules. */
@@ -67,7 +67,7 @@ static void note_sample(struct followed *followed, const struct mt_replay *repla
     unsigned slot = mt_device_slot(event->device);
     uint64_t used = event->DEVICE_MEMORY.total - event->DEVICE_MEMORY.free;
     uint64_t cuda = replay->cuda.heap.total[slot].bytes;
-    raise_to(&followed->taken[slot].base, used > cuda ? used - cuda : 0);
+    raise_to(&followed->usage[slot].base, used > cuda ? used - cuda : 0);
 }
 
 /* Note an event. If one device trains while another only holds data, the training one decides when
@@ -91,7 +91,7 @@ static int note(void *data, const struct mt_replay *replay, const struct mt_even
         note_sample(followed, replay, event);
     if (rc || mt_kind_about[event->kind] != MT_ABOUT_MEMORY || event->device == MT_NO_DEVICE)
         return rc;
-    note_totals(&followed->taken[slot], replay, slot);
+    note_totals(&followed->usage[slot], replay, slot);
     beside = mt_gathering_beside(followed->gathering, slot) - beside;
     rc = mt_repeat_note(repeat, mt_follow_replay(followed->follow), event, beside);
     if (followed->steps != MT_ALL_STEPS)
@@ -186,7 +186,7 @@ int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, ch
         state->is_full |= followed->is_full;
         state->went_on |= followed->went_on;
         for (unsigned slot = 0; slot < MT_DEVICES; slot++)
-            raise_to(&state->cuda, followed->taken[slot].cuda);
+            raise_to(&state->cuda, followed->usage[slot].cuda);
         state->found_none |=
             followed->follow && mt_follow_replay(followed->follow)->survey.is_cuda_out_of_memory;
     }
@@ -210,10 +210,10 @@ static const struct mt_requests *requests_of(const struct followed *followed, un
 static void sum_device(const struct followed *followed, unsigned slot, uint64_t context,
                        struct mt_outcome *outcome)
 {
-    const struct taken *taken = &followed->taken[slot];
+    const struct usage *usage = &followed->usage[slot];
     const struct mt_requests *requests = requests_of(followed, slot);
-    uint64_t others = requests || taken->base < context ? context : taken->base;
-    if (!taken->cuda)
+    uint64_t others = requests || usage->base < context ? context : usage->base;
+    if (!usage->cuda)
         return;
     for (size_t i = 0; requests && i < requests->n; i++) {
         if (requests->request[i].kind == MT_REQUEST_OTHERS)
@@ -222,13 +222,13 @@ static void sum_device(const struct followed *followed, unsigned slot, uint64_t 
         raise_to(&outcome->floor, others + requests->recorded[i].allocated);
     }
     if (!requests) {
-        raise_to(&outcome->used, others + taken->cuda);
-        raise_to(&outcome->floor, others + taken->floor);
+        raise_to(&outcome->used, others + usage->cuda);
+        raise_to(&outcome->floor, others + usage->floor);
     }
     if (requests)
         raise_to(&outcome->handles, mt_handles_bytes(&requests->handles));
-    raise_to(&outcome->reserved, taken->reserved);
-    raise_to(&outcome->allocated, taken->allocated);
+    raise_to(&outcome->reserved, usage->reserved);
+    raise_to(&outcome->allocated, usage->allocated);
     if (followed->repeat[slot].complete > outcome->iterations)
         outcome->iterations = followed->repeat[slot].complete;
 }

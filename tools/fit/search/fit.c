@@ -38,14 +38,14 @@ static uint64_t expected(const struct mt_fit *fit)
  * may allow less than the machine has. */
 static uint64_t host_free(const struct mt_fit *fit)
 {
-    uint64_t taken = 0, to_come = 0, each = expected(fit);
+    uint64_t usage = 0, to_come = 0, each = expected(fit);
     for (size_t i = 0; i < fit->n_attempts; i++) {
         uint64_t now = fit->attempt[i].keeper ? fit->attempt[i].outcome->host_now : 0;
-        taken += now;
+        usage += now;
         to_come += fit->attempt[i].keeper && now < each ? each - now : 0;
     }
     uint64_t allowed = 2 * mt_room_of_machine(), have = mt_machine_available();
-    allowed = allowed > taken ? allowed - taken : 0;
+    allowed = allowed > usage ? allowed - usage : 0;
     have = allowed < have ? allowed : have;
     return have > to_come ? have - to_come : 0;
 }
@@ -128,8 +128,8 @@ static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
     line->n_over++;
     if (attempt->outcome->end != MT_FIT_FITS)
         line->refusal = (size_t)(attempt - fit->attempt);
-    if (attempt->outcome->takes_all) {
-        line->takes_all = true;
+    if (attempt->outcome->fills_card) {
+        line->fills_card = true;
         line->n_shared = line->n_started;
     }
     if (attempt->outcome->end == MT_FIT_REFUSED && at < mt_job_positions(fit->job) / 2)
@@ -303,7 +303,7 @@ static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
 static int learn(struct mt_fit *fit, struct mt_attempt *attempt)
 {
     bool says_more = fit->job->searched >= 0 && !attempt->is_trial &&
-                     !attempt->outcome->takes_all && !fit->line[attempt->choice.line].takes_all;
+                     !attempt->outcome->fills_card && !fit->line[attempt->choice.line].fills_card;
     int rc = says_more ? add_figures(fit, attempt) : 0;
     if (rc)
         return rc;

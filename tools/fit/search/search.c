@@ -201,7 +201,7 @@ bool mt_search_next(struct mt_card_search *search, size_t *position)
     search->is_over |= low >= end;
     if (search->is_over)
         return false;
-    if (search->line->takes_all)
+    if (search->line->fills_card)
         *position = choose_by_advice(search, low, end - 1);
     else if (!choose_predicted(search, low, end - 1, position))
         *position = choose(search, low, end - 1);

@@ -95,7 +95,7 @@ struct mt_fit_line {
     unsigned n_refused; /* number of values tried, from the smallest */
     size_t first;       /* the lowest position that the program accepts */
     bool may_fall;      /* memory does not always rise with the value; try both ends first */
-    bool takes_all;     /* the program sizes itself to the card, so its memory says nothing */
+    bool fills_card;    /* the program sizes itself to the card, so its memory says nothing */
     bool is_begun;      /* runs have been started */
     bool is_refused;    /* the program accepted no value; see refusal */
     size_t refusal;     /* index of a run */

@@ -107,7 +107,7 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
     mt_choice_text(fit->job, attempt->choice, values, sizeof values);
     mt_size_text(used, outcome->used);
     mt_size_text(memory, card->memory);
-    if (outcome->end == MT_FIT_FITS && outcome->takes_all)
+    if (outcome->end == MT_FIT_FITS && outcome->fills_card)
         snprintf(how, sizeof how, "uses whatever is there");
     else if (outcome->end == MT_FIT_FITS && attempt->is_huge)
         snprintf(how, sizeof how, "uses %s", used);
@@ -118,7 +118,7 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
                  outcome->was_caught ? "; the program caught it" : "");
     else
         snprintf(how, sizeof how, "%s", mt_fit_obstacle_text(obstacle, fit->job, outcome));
-    if (outcome->was_stopped && !outcome->takes_all)
+    if (outcome->was_stopped && !outcome->fills_card)
         snprintf(iterations, sizeof iterations, ", ended after %u iterations", outcome->iterations);
     if (attempt->is_trial)
         snprintf(rank, sizeof rank, ", rank %u", *attempt->rank);

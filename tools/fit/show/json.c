@@ -55,7 +55,7 @@ static json_t *json_run(const struct mt_job *job, const struct mt_attempt *attem
         mt_fit_end_name(outcome->end), "exit_code",
         mt_json_number_or_null((uint64_t)outcome->exit_code), "signal",
         mt_json_number_or_null((uint64_t)outcome->signal), "caught", outcome->was_caught, "stopped",
-        outcome->was_stopped, "takes_all", outcome->takes_all, "iterations",
+        outcome->was_stopped, "takes_all", outcome->fills_card, "iterations",
         (int)outcome->iterations, "peak_used", mt_json_number(outcome->used), "peak_reserved",
         mt_json_number(outcome->reserved), "peak_allocated", mt_json_number(outcome->allocated),
         "handles", mt_json_number(outcome->handles), "cache_flushes",

@@ -314,7 +314,7 @@ static void note_how(struct notes *notes)
     const struct mt_fit *fit = notes->answers->fit;
     unsigned stopped = 0;
     for (size_t i = 0; i < fit->n_attempts; i++)
-        stopped += fit->attempt[i].outcome->was_stopped && !fit->attempt[i].outcome->takes_all;
+        stopped += fit->attempt[i].outcome->was_stopped && !fit->attempt[i].outcome->fills_card;
     mt_time_text(time, (uint64_t)(fit->seconds * 1e9));
     say(notes, "%zu run%s in %s", fit->n_attempts, fit->n_attempts == 1 ? "" : "s", time);
     if (fit->most_at_once > 1)

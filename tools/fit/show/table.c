@@ -91,7 +91,7 @@ static void put_figures(struct table *table, const struct mt_job *job,
     if (!peak && answer->verdict == MT_VERDICT_NONE)
         peak = mt_fit_outcome(table->answers->fit, answer->line, MT_ANY_ROOM,
                               answer->search->line->first);
-    if (!peak || peak->end != MT_FIT_FITS || peak->takes_all) {
+    if (!peak || peak->end != MT_FIT_FITS || peak->fills_card) {
         table->columns += 3;
         return;
     }
