@@ -11,9 +11,9 @@
 
 struct mt_cut_run {
     struct mt_rest rest;
-    struct mt_requests
-        requests; /* up to the request that failed, and then what is modelled; a request of
-                   * kind MARK, whose stream is an enum mt_reach, stands where each ends */
+    /* Up to the request that failed, and then what is modelled; a request of kind MARK, whose
+     * stream is an enum mt_reach, marks where each part ends. */
+    struct mt_requests requests;
 };
 
 /* Add to a recording that has the request that failed as a block (mt_failed_add_all)
