@@ -7,6 +7,7 @@
 #include "preload/host/own-stack.h"
 #include "preload/record/clock.h"
 #include "python-graph.h"
+#include "room.h"
 #include "torch-graph.h"
 #include "trace-format/model.h"
 
@@ -19,9 +20,13 @@
 #define SLOWEST 4            /* seconds for one of the processor's */
 #define WRITE_NS 1000000000u /* to write what was found when the time is up */
 #define BETWEEN_CHECKS 4096u
+/* What a limit of memory has to leave at the beginning, and then at all times. */
+#define LEAST_ROOM (UINT64_C(1) << 28)
+#define LEFT_ROOM (UINT64_C(1) << 26)
 
 static struct mt_holders_answer *answer;
-static sigjmp_buf time_is_up;
+enum { TIME_IS_UP = 1, ROOM_IS_USED };
+static sigjmp_buf search_is_over;
 static volatile bool is_writing;
 
 static _Noreturn void end(uint32_t result)
@@ -61,7 +66,7 @@ static void on_time(int number)
     (void)number;
     if (is_writing)
         end(MT_HOLDERS_TIME);
-    siglongjmp(time_is_up, 1);
+    siglongjmp(search_is_over, TIME_IS_UP);
 }
 
 static void handle(int number, void (*handler)(int))
@@ -107,6 +112,11 @@ static __attribute__((noinline)) void expand(uint32_t node)
     }
 }
 
+static uint64_t room(void)
+{
+    return mt_memory_room("/proc/self/cgroup", "/sys/fs/cgroup");
+}
+
 /* Go through all that the queue leads to. */
 static void walk(void)
 {
@@ -116,6 +126,8 @@ static void walk(void)
             until_check = BETWEEN_CHECKS;
             if (getppid() != mt_picture.parent_pid)
                 end(MT_HOLDERS_CRASHED); /* nobody waits for the answer */
+            if (mt_picture.room < UINT64_MAX && room() < LEFT_ROOM)
+                siglongjmp(search_is_over, ROOM_IS_USED);
         }
         expand(node);
     }
@@ -149,6 +161,9 @@ static uint32_t read_picture(void)
         return MT_HOLDERS_PYTHON_UNKNOWN;
     if (mt_holder_python.is_finalizing())
         return MT_HOLDERS_PYTHON_ENDED;
+    mt_picture.room = room();
+    if (mt_picture.room < LEAST_ROOM)
+        return MT_HOLDERS_MEMORY;
     if (mt_mappings_read())
         return MT_HOLDERS_REFUSED;
     if (MT_MAY_CRASH()) {
@@ -165,10 +180,11 @@ static void work(void)
     volatile uint32_t result = read_picture();
     if (result)
         end(result);
-    if (!sigsetjmp(time_is_up, 1))
+    int why = sigsetjmp(search_is_over, 1);
+    if (!why)
         search();
     else
-        result = MT_HOLDERS_TIME;
+        result = why == TIME_IS_UP ? MT_HOLDERS_TIME : MT_HOLDERS_MEMORY;
     mt_may_crash = false;
     is_writing = true;
     set_timers(WRITE_NS);

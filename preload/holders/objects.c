@@ -69,7 +69,7 @@ static uint64_t walk_lists(uint64_t generations, bool is_adding)
 
 int mt_objects_read(void)
 {
-    enum { MOST = 1 << 26, MORE = 1 << 20 };
+    enum { MOST = 1 << 26, MORE = 1 << 20, NODE_BYTES = 48 };
     uint64_t generations[16], n_objects = 0;
     unsigned n = 0;
     const struct mt_holder_python *python = &mt_holder_python;
@@ -86,7 +86,8 @@ int mt_objects_read(void)
     }
     if (!n_objects)
         return -ENOENT;
-    if (n_objects > MOST || mt_picture_create((uint32_t)(2 * n_objects + MORE)))
+    if (n_objects > MOST || (2 * n_objects + MORE) * NODE_BYTES > mt_picture.room / 2 ||
+        mt_picture_create((uint32_t)(2 * n_objects + MORE)))
         return -ENOMEM;
     for (unsigned i = 0; i < n; i++)
         walk_lists(generations[i], true);

@@ -106,7 +106,7 @@ static unsigned put_global(struct mt_path *path, const struct mt_picture_root *r
     mt_step_begin(path);
     size_t begin = path->n;
     if (n < 2 || !mt_step_key(path, root->address, mt_picture.address[node[1]], format)) {
-        mt_step_put(path, "module %s", module);
+        mt_step_put(path, *module ? "module %s" : "a module%s", module);
         return 0;
     }
     if (!strncmp(path->text + begin, "global `Out`", 12) ||

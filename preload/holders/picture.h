@@ -62,6 +62,8 @@ struct mt_picture {
     uint32_t n_roots, most_roots;
     bool is_full;
     int parent_pid;
+    uint64_t
+        room; /* bytes that limits of memory left at the beginning; UINT64_MAX: there is none */
 };
 
 extern struct mt_picture mt_picture;

@@ -74,12 +74,30 @@ def check_moments(work, forks):
         check(any(agree(path, steps) for path in held), f"{moment}: {held}")
 
 
+def check_hostile(work, forks):
+    for what, result, n in [("names", 0, 17), ("deep", 0, 1), ("refused", 2, 0)]:
+        trace = Path(work) / f"{what}.mtap"
+        code, output = forks.run(trace, HERE / "hostile_holders.py", what, env={"MEMTAP_HOLDERS": "oom"})
+        equal(f"{what} ends well", (code, "out of memory" in output), (0, True))
+        found = lists(trace)
+        if not equal(f"{what}: one list", [end["result"] for end, _ in found], [result]):
+            continue
+        kept = {int(address) for address in re.findall(r"^kept (\d+)", output, re.M)}
+        holders = found[0][1]
+        equal(f"{what}: found", len(kept & set(holders)), n)
+        check(all(step.isprintable() for _, steps, _ in holders.values() for step in steps), f"{what}: {holders}")
+        if what == "deep":
+            path = next(iter(holders.values()))[1]
+            check(len(path) < 70 and any(re.fullmatch(r"\d+ more steps", step) for step in path), f"deep: {path}")
+
+
 def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks() as forks:
         check_roots(work, forks)
         check_host(work, forks)
         check_moments(work, forks)
+        check_hostile(work, forks)
     harness.finish()
 
 

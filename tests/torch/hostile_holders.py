@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hostile_holders.py names | deep | refused: runs out of memory with tensors below names that are not texts, or act on terminals, and objects
+whose methods end the program; in a chain of a million lists; where the system refuses the child process."""
+import ctypes
+import struct
+import sys
+import types
+
+import torch
+
+
+def keep():
+    tensor = torch.empty(1000, device="cuda")
+    print("kept", tensor.data_ptr())
+    return tensor
+
+
+class Quits:
+    """Asked anything, it ends the program."""
+
+    def quit(self, *_):
+        raise SystemExit(3)
+
+    __hash__ = __eq__ = __repr__ = __getattribute__ = quit
+
+
+def names():
+    modules = [types.ModuleType("m\x1b[31m\n" * 50), types.ModuleType("x"), types.ModuleType("y")]
+    modules[1].__dict__["__name__"] = 5
+    del modules[2].__dict__["__name__"]
+    for i, module in enumerate(modules):
+        module.__dict__["\x1b[2J" if i else ("no", "text")] = keep()
+    sys.modules.update({f"hostile{i}": module for i, module in enumerate(modules)})
+    loud = type("E\x1b]0;x\x07" + "v" * 100000, (), {"kept": keep()})()
+    setattr(loud, "a\x1b[2J\n" + "b" * 100000, keep())
+    vars(loud)["zero\0inside"] = keep()
+    keys = ["k\x1b[31m\n%s%n", b"bytes", 1.5, -7, 1 << 200, None, "\ud800", "\u00f6\u5927\U0001f600", type("Text", (str,), {})("text")]
+    table = {key: keep() for key in keys}
+    quits = object.__new__(Quits)
+    object.__setattr__(quits, "kept", keep())
+    function = eval(compile("lambda x=None: x", "\x1b[31mfile\n.py", "eval"))
+    function.__defaults__, function.__name__, function.__qualname__ = (keep(),), "n\x1b", "q\x1b" * 10000
+    return loud, table, quits, function
+
+
+def deep():
+    chain = [keep()]
+    for _ in range(1000000):
+        chain = [chain]
+    return chain
+
+
+def refused():
+    """From here on clone without flags is not allowed: load its number; if it is clone, its flags; EPERM or allowed."""
+    program = b"".join(struct.pack("HBBI", *words) for words in [
+        (0x20, 0, 0, 0), (0x15, 0, 3, 56), (0x20, 0, 0, 16), (0x15, 0, 1, 0), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7fff0000)])
+    rules = ctypes.create_string_buffer(program)
+    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 6, ctypes.addressof(rules)))
+    system = ctypes.CDLL(None).syscall
+    assert not system(157, 38, 1, 0, 0, 0) and not system(157, 22, 2, filters, 0, 0)
+    return keep()
+
+
+kept = {"names": names, "deep": deep, "refused": refused}[sys.argv[1]]()
+try:
+    torch.empty(1 << 45, device="cuda")
+except torch.cuda.OutOfMemoryError:
+    print("out of memory")
+chain, kept = kept, None
+while isinstance(chain, list):  # a chain that ends at once ends by a million calls
+    chain = chain[0]
