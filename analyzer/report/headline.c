@@ -229,7 +229,7 @@ static void say_free(const struct mt_analysis *analysis, const struct mt_device 
     fprintf(out, ": %s is %s.\n", mt_size_text(part, bytes), where);
 }
 
-/* Say first that an answer could be too small. */
+/* Say that an answer could be too small. */
 static void say_doubts(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_replay *replay = &analysis->replay;
@@ -259,11 +259,12 @@ static void say_workspaces(const struct mt_analysis *analysis, FILE *out)
 void mt_headline(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_device *device = mt_analysis_main_device(analysis);
-    say_doubts(analysis, out);
     say_oom(analysis, out);
+    if (device)
+        say_what_fills(analysis, device, out);
+    say_doubts(analysis, out);
     if (!device)
         return;
-    say_what_fills(analysis, device, out);
     say_pool(device, out);
     say_growth(analysis, device, out);
     say_host_growth(analysis, out);

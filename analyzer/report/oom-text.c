@@ -289,8 +289,8 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
     if (!story->n_advice)
         return;
     fputs(rest->known > MT_REACH_REQUEST
-              ? "\nHow far would the run come then? (what follows the request is modelled)\n"
-              : "\nWould the request be served then?\n",
+              ? "\nWhat each change achieves (modelled beyond this request)\n"
+              : "\nWhat each change achieves for this request\n",
           page->out);
     for (size_t i = 0; i < story->n_advice; i++) {
         const struct mt_advice *advice = &story->advice[i];

@@ -7,6 +7,7 @@ export interface DiffSite {
   category: string; kind: string; function: string; file: string; line: number; old_line: number | null;
   renamed_from: { file: string; function: string } | null; operator: string | null; module: string | null;
   certainty: string; guess: string | null; blame: number; bytes: Change; blocks: Change; allocations: Change; most: Change; stack: string;
+  saver: { function: string; file: string; line: number } | null;
 }
 export interface DiffShare { name: string; bytes: Change; }
 export interface DiffDevice {

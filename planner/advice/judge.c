@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "judge.h"
 #include "analyzer/support/to-integer.h"
-#include "planner/changes/changes.h"
 #include "planner/requests/recorded-conf.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The error of a trial that is no exact replay, as a part of the card. */
 #define MODEL_ERROR 0.02
@@ -144,24 +144,47 @@ static bool has_earlier(const struct mt_edits *edits)
     return false;
 }
 
+/* Find by how many bytes edits lower the peak, as modelled before where they are a change of the
+ * list. Only of what follows a failed step does that matter. */
+static int find_saved(struct mt_judge *judge, const struct mt_edits *edits, const char *name,
+                      uint64_t *saved)
+{
+    const struct mt_modelled_changes *changes = judge->changes;
+    uint64_t after = 0, moment;
+    struct mt_edits before;
+    if (!judge->rest || judge->rest->ends[MT_REACH_BACKWARD])
+        return 0;
+    for (size_t i = 0; changes && !edits->without && i < changes->n; i++)
+        if (!changes->change[i].why_not && !strcmp(changes->change[i].name, name)) {
+            *saved = changes->change[i].saves > 0 ? (uint64_t)changes->change[i].saves : 0;
+            return 0;
+        }
+    int rc = judge->peak ? 0 : mt_edits_begin(&before, judge->recording);
+    if (!rc && !judge->peak) {
+        rc = mt_edits_peak(&before, &judge->peak, &moment);
+        mt_edits_clear(&before);
+    }
+    if (!rc)
+        rc = mt_edits_peak(edits, &after, &moment);
+    *saved = judge->peak > after ? judge->peak - after : 0;
+    return rc;
+}
+
 static int try_guess(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                      unsigned without, unsigned *guesses, struct mt_judgement *judgement)
 {
     struct mt_edits edits;
     struct mt_modelled change = {0};
-    uint64_t before = 0, after = 0, moment;
+    uint64_t saved = 0;
     int rc = mt_edits_begin(&edits, judge->recording);
     edits.without = without;
     *judgement = (struct mt_judgement){0};
     if (!rc)
-        rc = mt_edits_peak(&edits, &before, &moment);
-    if (!rc)
         rc = mt_change_apply(&edits, name, &change);
     if (!rc)
-        rc = mt_edits_peak(&edits, &after, &moment);
+        rc = find_saved(judge, &edits, name, &saved);
     if (!rc)
-        rc = try_edits(judge, &edits, conf, change.error, before > after ? before - after : 0,
-                       judgement);
+        rc = try_edits(judge, &edits, conf, change.error, saved, judgement);
     judgement->has_bound = !(edits.guesses & MT_NO_BOUND);
     judgement->why_not = rc == -ENOENT ? change.why_not : NULL;
     judgement->operators = change.operators;

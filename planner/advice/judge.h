@@ -7,15 +7,18 @@
 #define MT_PLANNER_JUDGE_H
 
 #include "analyzer/findings/oom.h"
+#include "planner/changes/changes.h"
 #include "trial.h"
 
 struct mt_judge {
     const struct mt_requests *requests;
-    const struct mt_recording *recording; /* NULL: changes are not to be judged */
-    struct mt_trial trial;                /* as recorded, with the run's settings */
-    uint64_t event;                       /* the last one that the trial has */
-    uint64_t card;                        /* bytes */
-    uint64_t live;   /* bytes at the peak: what a change's error is a part of */
+    const struct mt_recording *recording;      /* NULL: changes are not to be judged */
+    const struct mt_modelled_changes *changes; /* of it, modelled already; NULL: none */
+    uint64_t peak;         /* of the recording, once it was needed; 0: not yet */
+    struct mt_trial trial; /* as recorded, with the run's settings */
+    uint64_t event;        /* the last one that the trial has */
+    uint64_t card;         /* bytes */
+    uint64_t live;         /* bytes at the peak: what a change's error is a part of */
     uint64_t unused; /* bytes that PyTorch's cache had to spare when memory ran out, else 0: other
                       * blocks may leave as many of them in pieces of no use */
     const struct mt_rest

@@ -138,15 +138,14 @@ static const char *heading(const struct mt_plan_answer *answer)
                "first:";
     if (known_of(&answer->way[0]) == 1)
         return "It does not fit as it is: memory ran out, and nothing we tried is sure to keep it "
-               "from "
-               "running out again. Each of these serves the request that failed, the cheapest "
-               "first:";
+               "from running out again. Each of these serves the request that failed, the "
+               "cheapest first:";
     if (answer->way[0].served != MT_SERVED_YES)
         return "It does not fit, and nothing makes it fit for certain. Each of these may, the "
                "cheapest first; the model cannot tell:";
     return answer->plan->requests->ooms && !answer->plan->is_other_card
-               ? "It does not fit as it is: memory ran out. Each of these serves all requests, the "
-                 "one that failed too. The cheapest comes first:"
+               ? "It does not fit as it is: memory ran out. Each of these would make it fit, the "
+                 "cheapest first:"
                : "It does not fit as it is. Each of these makes it fit, the cheapest first:";
 }
 

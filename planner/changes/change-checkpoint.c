@@ -3,9 +3,11 @@
  * torch.utils.checkpoint around modules: what they save in forward ends there, and is made again
  * when their backward begins.
  */
+#include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 #include "kinds.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,4 +224,209 @@ int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt
     free(checkpoint.calls.call);
     mt_call_lines_clear(&checkpoint.lines);
     return rc;
+}
+
+/* A checkpoint around fewer layers is around each. */
+#define LAYERS_LEAST 2u
+
+/* A call of a layer under a checkpoint, as it runs again: its blocks, and the last of them that
+ * outlives the recomputation, which the next layer saves. */
+struct layer {
+    uint32_t group;     /* of its modules; 0: of none that is numbered */
+    size_t first, last; /* blocks */
+    size_t output;      /* SIZE_MAX: none */
+    uint64_t backward;  /* event of its own backward; MT_EVER: not recorded */
+};
+
+struct layers {
+    struct layer *of;
+    size_t n, capacity;
+};
+
+/* Return whether backward makes the block by running a checkpointed forward again. */
+static bool is_again(const struct mt_recording *recording, const struct mt_recorded_block *block)
+{
+    return block->phase == MT_PHASE_BACKWARD && !block->made_in && !mt_is_of_model(block) &&
+           mt_is_checkpointed(recording, block->stack);
+}
+
+static bool is_checkpointed_forward(const struct mt_recording *recording,
+                                    const struct mt_recorded_block *block)
+{
+    return block->phase == MT_PHASE_FORWARD && !mt_is_of_model(block) &&
+           mt_is_checkpointed(recording, block->stack);
+}
+
+static uint32_t layer_of(const struct mt_shard_groups *groups,
+                         const struct mt_recorded_block *block)
+{
+    return block->maker ? *(uint32_t *)mt_by_id(&groups->of_frame, block->maker) : 0;
+}
+
+/* Return whether backward went on to another module between two events. */
+static bool went_on(const struct mt_recording *recording, uint64_t from, uint64_t to)
+{
+    const struct mt_turn *turn = mt_turn_after(recording, from);
+    return turn && turn < mt_turns_end(recording) && turn->event < to;
+}
+
+/* List the layers of the recomputation that begins with a block; *next: the block after it. */
+static int list_layers(struct layers *layers, const struct mt_recording *recording,
+                       const struct mt_shard_groups *groups, size_t begin, size_t *next)
+{
+    size_t before = begin;
+    layers->n = 0;
+    for (*next = begin; *next < recording->n; ++*next) {
+        const struct mt_recorded_block *block = &recording->block[*next];
+        if (!is_again(recording, block))
+            continue;
+        if (went_on(recording, recording->block[before].begin, block->begin))
+            break;
+        uint32_t group = layer_of(groups, block);
+        if (!layers->n || layers->of[layers->n - 1].group != group) {
+            struct layer one = {group, *next, *next, SIZE_MAX, MT_EVER};
+            if (MT_APPEND(layers->of, layers->capacity, layers->n, one))
+                return -ENOMEM;
+        }
+        layers->of[layers->n - 1].last = before = *next;
+    }
+    uint64_t end = recording->block[before].begin;
+    for (size_t i = 0; i < layers->n; i++) {
+        struct layer *layer = &layers->of[i];
+        for (size_t j = layer->first; j <= layer->last; j++)
+            if (is_again(recording, &recording->block[j]) && recording->block[j].end > end)
+                layer->output = j;
+    }
+    return 0;
+}
+
+/* Find when the backward of each layer begins after a recomputation. Return whether any does. */
+static bool find_backwards(struct layers *layers, const struct mt_recording *recording,
+                           const struct mt_shard_groups *groups)
+{
+    uint64_t end = recording->block[layers->of[layers->n - 1].last].begin;
+    const struct mt_turn *turn = mt_turn_after(recording, end);
+    bool is_begun = false;
+    for (; turn && turn < mt_turns_end(recording) && turn->phase == MT_PHASE_BACKWARD; turn++) {
+        uint32_t group = turn->module ? *(uint32_t *)mt_by_id(&groups->of_frame, turn->module) : 0;
+        is_begun = true;
+        for (size_t i = layers->n; i--;)
+            if (layers->of[i].group == group && layers->of[i].backward == MT_EVER) {
+                layers->of[i].backward = turn->event;
+                break;
+            }
+    }
+    return is_begun;
+}
+
+/* Return the moment in forward from which a layer's output would be kept: when its own forward is
+ * done with it. */
+static uint64_t kept_from(const struct mt_edits *edits, const struct mt_shard_groups *groups,
+                          uint32_t group, size_t before)
+{
+    const struct mt_recording *recording = edits->recording;
+    for (size_t i = before; i--;) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (is_checkpointed_forward(recording, block) && layer_of(groups, block) == group)
+            return edits->block[i].end;
+    }
+    return edits->block[before].begin;
+}
+
+/* Keep the outputs of layers that have not run again when memory runs out. */
+static void keep_unseen(struct mt_edits *edits, const struct mt_shard_groups *groups,
+                        const struct layers *layers)
+{
+    const struct mt_recording *recording = edits->recording;
+    uint32_t newest = layers->of[layers->n - 1].group, group = 0;
+    for (size_t i = layers->of[0].first; i--;) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        uint32_t now = is_checkpointed_forward(recording, block) ? layer_of(groups, block) : 0;
+        if (now == newest || block->phase == MT_PHASE_STEP)
+            return;
+        if (now && now != group && block->output_of)
+            edits->block[i].end = MT_EVER;
+        group = now ? now : group;
+    }
+}
+
+static bool is_larger(const struct mt_edits *edits, const struct layer *one,
+                      const struct layer *other)
+{
+    uint64_t bytes[2] = {0};
+    const struct layer *of[] = {one, other};
+    for (int k = 0; k < 2; k++)
+        for (size_t i = of[k]->first; i <= of[k]->last; i++)
+            bytes[k] +=
+                is_again(edits->recording, &edits->recording->block[i]) ? edits->block[i].size : 0;
+    return bytes[0] > bytes[1];
+}
+
+/* Let a layer run again as its own backward begins, or not at all by the trace's end. */
+static void run_later(struct mt_edits *edits, const struct layer *layer, uint64_t end)
+{
+    const struct mt_recording *recording = edits->recording;
+    uint64_t moment =
+        layer->backward == MT_EVER ? MT_EVER : mt_moment_of(layer->backward) - MT_WITHIN + 1;
+    for (size_t i = layer->first; i <= layer->last; i++) {
+        if (!is_again(recording, &recording->block[i]) || i == layer->output)
+            continue;
+        if (moment == MT_EVER || recording->block[i].end <= end ||
+            edits->block[i].end <= moment + (i - layer->first))
+            mt_drop_block(edits, i);
+        else
+            edits->block[i].begin = moment + (i - layer->first);
+    }
+}
+
+/* Give each layer of a recomputation a checkpoint of its own: their outputs are kept from forward
+ * on, and what is between runs again layer by layer. */
+static void part(struct mt_edits *edits, const struct mt_shard_groups *groups,
+                 struct layers *layers)
+{
+    const struct mt_recording *recording = edits->recording;
+    size_t first = layers->of[0].first, now = layers->n - 1;
+    uint64_t end = recording->block[layers->of[now].last].begin;
+    bool is_begun = find_backwards(layers, recording, groups);
+    for (size_t i = 0; !is_begun && i + 1 < layers->n; i++)
+        if (is_larger(edits, &layers->of[i], &layers->of[now]))
+            now = i; /* memory ran out in the last one */
+    if (!is_begun)
+        keep_unseen(edits, groups, layers);
+    for (size_t i = 0; i < layers->n; i++) {
+        const struct layer *layer = &layers->of[i];
+        bool is_last = i + 1 == layers->n;
+        if (i != now)
+            run_later(edits, layer, end);
+        if (!is_last && layer->output != SIZE_MAX)
+            edits->block[layer->output].begin = kept_from(edits, groups, layer->group, first);
+        else if (i != now && layer->output != SIZE_MAX)
+            mt_drop_block(edits, layer->output);
+    }
+}
+
+int mt_change_checkpoint_each(struct mt_edits *edits, const char *argument,
+                              struct mt_modelled *change)
+{
+    const struct mt_recording *recording = edits->recording;
+    struct mt_shard_groups groups;
+    struct layers layers = {0};
+    bool is_found = false;
+    (void)argument;
+    int rc = mt_shard_groups_find(&groups, recording);
+    for (size_t i = 0, next; !rc && i < recording->n; i = next) {
+        next = i + 1;
+        if (!is_again(recording, &recording->block[i]))
+            continue;
+        rc = list_layers(&layers, recording, &groups, i, &next);
+        if (rc || layers.n < LAYERS_LEAST)
+            continue;
+        is_found = true;
+        part(edits, &groups, &layers);
+    }
+    free(layers.of);
+    mt_shard_groups_clear(&groups);
+    if (!rc && !is_found)
+        change->why_not = "no checkpoint is around several layers";
+    return rc ? rc : is_found ? 0 : -ENOENT;
 }

@@ -8,6 +8,7 @@
 #include "analyzer/support/search.h"
 #include "kinds.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,42 @@ int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_mode
     if (ranks > 1 && !has_buckets(edits->recording))
         add_buckets(edits);
     return edits->rc;
+}
+
+/* Return whether DDP made it for its buckets, and not FSDP for what it gathers. */
+static bool is_bucket(const struct mt_recording *recording, const struct mt_recorded_block *block)
+{
+    const struct mt_definitions *d = recording->definitions;
+    bool is_found = false;
+    for (uint32_t stack = block->stack; !is_found && stack && mt_stack(d, stack)->depth;
+         stack = mt_stack(d, stack)->parent)
+        is_found = mt_stack_frame(d, stack)->marks & MT_MARK_BUCKETS;
+    return is_found;
+}
+
+/* Let gradients be views of DDP's buckets: what backward makes of one is gone once it is copied. */
+int mt_change_bucket_views(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    const struct mt_recording *recording = edits->recording;
+    uint64_t buckets = 0, gradients = 0;
+    bool is_view = false;
+    (void)argument;
+    for (size_t i = 0; i < recording->n && !is_view; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        bool is_gradient = block->category == MT_CATEGORY_GRADIENTS;
+        bool is_of_ddp = (is_gradient || block->category == MT_CATEGORY_COMMUNICATION) &&
+                         is_bucket(recording, block);
+        buckets += is_of_ddp ? block->size : 0;
+        is_view = is_of_ddp && is_gradient;
+        if (!buckets || !is_gradient || block->is_addend)
+            continue;
+        gradients += block->size;
+        edits->block[i].end = mt_moment_of(block->begin) + 2;
+    }
+    if (!gradients || is_view)
+        change->why_not =
+            buckets ? "gradients are views of DDP's buckets already" : "DDP made no buckets";
+    return change->why_not ? -ENOENT : 0;
 }
 
 /* FSDP2, or its offloading. */

@@ -11,9 +11,13 @@
 
 int mt_change_optimizer(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_bucket_views(struct mt_edits *edits, const char *argument,
+                           struct mt_modelled *change);
 int mt_change_zero2(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_zero3(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_checkpoint_each(struct mt_edits *edits, const char *argument,
+                              struct mt_modelled *change);
 int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change);

@@ -477,7 +477,7 @@ QUESTIONS = [
     ("advice", "What is to be done first?", ("planned", "fragmented"), {
         "oom": lambda o, t: o.oom(t)["suggestions"][0]["set"],
         "oom's first lines": lambda o, t: first(r"\n(?:Do|Try): .*?(?:CONF=)?(\w+:\w+)[ \n]", o.text("oom", t)),
-        "oom's table": lambda o, t: first(r"Would the request be served then\?\n.*?=(\w+:\w+)", o.text("oom", t)),
+        "oom's table": lambda o, t: first(r"What each change achieves.*\n.*?=(\w+:\w+)", o.text("oom", t)),
     }),
     ("advice", "How did the run end?", ("fragmented", "planned", "oom-backward", "training", "killed"), {
         "report": lambda o, t: closed(o.report(t)["ended"]["text"]),

@@ -43,7 +43,7 @@ def answer(memtap, question, trace):
         return done.returncode, [{name: cell for name, cell in row.items() if name not in ("event", "end_event")}
                                  for row in csv.DictReader(text.splitlines())]
     if command == "oom":  # a copy has not the requests, so nothing can be replayed
-        text = re.sub(r"(Would the request be served|How far would the run come) then\?.*\n(  .*\n)+"
+        text = re.sub(r"What each change achieves.*\n(  .*\n)+"
                       r"|What the program would have requested next.*\n|  With .* more .*\n|    (modelled|and|the opt).*\n"
                       r"|^(Do|Or|Try): .*\n([a-z].*\n)*|memtap takes this forward for an evaluation.*\ncalled the model.*\n", "", text, flags=re.M)
     if "csv" in question.split() and done.returncode == 0:  # a copy has fewer events, and not all ends

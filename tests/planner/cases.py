@@ -4,7 +4,7 @@ program stand together: it is recorded once."""
 CASES = []
 # In tools/test: one of each of the more intricate kinds.
 QUICK = {("perceptron", "zero3:8"), ("conv", "checkpoint:layers.*"), ("written", "precision:autocast"), ("written", "lora:16"),
-         ("written", "batch:1/2")}
+         ("written", "batch:1/2"), ("gpt-small --ddp 8", "bucket-views")}
 
 
 def of(base, *changes):
@@ -52,7 +52,8 @@ of("gpt-small",
 of("lstm",
    ("zero1:4", "--zero1 4"))
 of("gpt-small --ddp 8",
-   ("zero1:8", "--zero1 8"))
+   ("zero1:8", "--zero1 8"),
+   ("bucket-views", "--bucket-views"))
 of("gpt-small --accumulate 2",
    ("zero3:8", "--zero3 8"),
    ("optimizer:adam8bit", "--optimizer adam8bit"))
@@ -61,7 +62,8 @@ of("gpt-small --autocast",
    ("zero3:8", "--zero3 8"),
    ("checkpoint:layers.*", "--checkpoint layers.*"))
 of("llama --ddp 4",
-   ("zero1:4", "--zero1 4"))
+   ("zero1:4", "--zero1 4"),
+   ("bucket-views", "--bucket-views"))
 of("llama",
    ("optimizer:adam8bit", "--optimizer adam8bit"),
    ("zero3:8", "--zero3 8"),

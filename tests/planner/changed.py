@@ -147,7 +147,7 @@ def build(args, length):
     if is_sharded:
         shard(model, not args.zero2, args.offload_parameters)
     elif ranks_of(args):
-        model = DistributedDataParallel(model)
+        model = DistributedDataParallel(model, gradient_as_bucket_view=args.bucket_views)
         model.register_comm_hook(None, noop_hook)  # the fake group has no sums
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if args.zero1:
@@ -171,7 +171,7 @@ def main():
                         help="parts of it, one after the other")
     for number in "lora", "peft", "zero1", "zero2", "zero3", "ddp", "offload-parameters":
         parser.add_argument("--" + number, type=int)
-    for flag in "autocast", "bf16", "save-on-cpu":
+    for flag in "autocast", "bf16", "save-on-cpu", "bucket-views":
         parser.add_argument("--" + flag, action="store_true")
     args = parser.parse_args()
     _, size, length, _ = models.MODELS[args.model]

@@ -21,6 +21,8 @@ JOBS = [
     ("retry", 0.75, "drop-exception"),
     ("retry_kept", 0.75, "drop-exception"),
     ("retry_encoder", 0.5, "drop-exception"),
+    ("whole", 0.75, "checkpoint-each"),
+    ("whole_encoder", 0.75, "checkpoint-each"),
 ]
 PROMISES = [("whole", 0.8), ("no_optimizer", 0.6), ("squares", 0.6)]
 # What is promised, by how the run went on.
@@ -79,13 +81,13 @@ def keeps_promise(jobs, job, memory, before, found):
     return True
 
 
-def halves(jobs, job):
-    """What half the batch saves is within the bound that is given, or none is given."""
+def is_bounded(jobs, job, remedy):
+    """What a change saves is within the bound that is given, or none is given."""
     jobs.trace.unlink(missing_ok=True)
     jobs.run(job, 80 << 30, trace=jobs.trace)
-    done = must_run([MEMTAP, "plan", "--change", "batch:1/2", "--format", "json", jobs.trace])
+    done = must_run([MEMTAP, "plan", "--change", remedy, "--format", "json", jobs.trace])
     change = json.loads(done.stdout)["changes"][0]
-    peak = int(jobs.run(job, 80 << 30, "batch:1/2")[1].split()[-2])
+    peak = int(jobs.run(job, 80 << 30, remedy)[1].split()[-2])
     bound = change["error_per_thousand"]
     check(bound is None or abs(change["new_peak"] - peak) <= peak * bound / 1000 + MIB, f"{job}: {change}, real {peak}")
 
@@ -98,7 +100,9 @@ def main():
         kept += sum(keeps_promise(jobs, job, *jobs.die(job, part)) for job, part in PROMISES)
         check(kept > 3, f"only {kept} promises")
         for job in ("squares", "cached_casts", "half_copies", "no_optimizer", "table", "mask", "distances", "penalty"):
-            halves(jobs, job)
+            is_bounded(jobs, job, "batch:1/2")
+        for job in ("whole", "whole_encoder"):
+            is_bounded(jobs, job, "checkpoint-each")
     harness.finish()
 
 

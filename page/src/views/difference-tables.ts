@@ -65,10 +65,10 @@ export function lineOf(site: DiffSite): string {
   return `${name}${site.line ? `:${site.line}` : ""} ${site.function}`;
 }
 
-/** Return how much of a site's change orders it among the others; "": all of it. */
-function toBlame(site: DiffSite): string {
+/** Return how much a site contributes to the peak's change; "": all of its own change. */
+function contribution(site: DiffSite): string {
   const counted = Math.sign(site.bytes.change) * Math.abs(site.blame);
-  return site.bytes.noise || change(counted) === change(site.bytes.change) ? "" : counted ? `net change: ${change(counted)}` : "offset by other changes";
+  return site.bytes.noise || change(counted) === change(site.bytes.change) ? "" : counted ? `contributes ${change(counted)}` : "offset by other changes";
 }
 
 /** Return why a row may mislead. */
@@ -76,8 +76,9 @@ function doubts(site: DiffSite): string {
   const was = site.renamed_from
     ? `was ${site.renamed_from.file.split("/").pop()}${site.old_line ? `:${site.old_line}` : ""} ${site.renamed_from.function}`
     : site.old_line && site.old_line !== site.line ? `was line ${site.old_line}` : "";
-  return [KINDS[site.kind] ?? site.kind, was, site.guess ? `a guess (${site.guess})` : "",
-    site.bytes.noise ? "within the noise between runs" : "", toBlame(site)].filter((one) => one).join(", ");
+  const saver = site.saver ? `now saved by ${site.saver.file.split("/").pop()}:${site.saver.line} ${site.saver.function}` : "";
+  return [saver || (KINDS[site.kind] ?? site.kind), was, site.guess ? `a guess (${site.guess})` : "",
+    site.bytes.noise ? "within the noise between runs" : "", contribution(site)].filter((one) => one).join(", ");
 }
 
 export function siteColumns(categories: Category[]): Column<DiffSite>[] {

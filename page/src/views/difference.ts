@@ -231,7 +231,7 @@ export class DifferenceView {
     };
     fill();
     if (!device.sites.length) return [make("p", { class: "said" }, "No call site differs.")];
-    return [make("h2", {}, "Call sites, largest net change first"), make("div", { class: "bar" },
+    return [make("h2", {}, "Call sites, largest contribution first"), make("div", { class: "bar" },
       make("input", { type: "search", placeholder: "search", "aria-label": "search call sites", value: this.search,
         input: (event: Event) => {
           this.search = (event.target as HTMLInputElement).value;

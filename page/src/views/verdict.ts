@@ -46,8 +46,8 @@ export function outOfMemory(trace: Trace): { lines: string[]; text: string } | n
 }
 
 /** Parts of what memtap oom says that open below its lines: how they begin there, and what they are called here. */
-const PARTS: [begins: string, label: string][] = [["Would the request be served then?", "What would have made it fit"],
-  ["How far would the run come then?", "What would have made it fit"], ["Growth:", "What grows"], ["Why it did not fit", "Why it did not fit"], ["Whole device", "Whole device"]];
+const PARTS: [begins: string, label: string][] = [["What each change achieves", "What would have made it fit"],
+  ["Growth:", "What grows"], ["Why it did not fit", "Why it did not fit"], ["Whole device", "Whole device"]];
 
 /** Return a part of the text, up to the next line that begins a part after an empty one; "": there is none. */
 function part(text: string, begins: string): string {
