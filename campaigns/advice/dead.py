@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dead.py [-k PART] [--save]: is what `memtap oom` promises of its first remedy kept? Runs program.py in 12 ways out of memory, on cards so
-small that it dies in forward, in the loss, in backward, in the first step of the optimizer, in the second iteration or in an evaluation;
-follows the remedy that stands first as a user would paste it, and looks how far the run comes: "promised and died" is to be none.
-Takes ten minutes; MEMTAP and MEMTAP_TEST_PYTHON as in tests/torch. --save writes results/dead.csv."""
+"""dead.py [-k PART] [--save]: is what `memtap oom` promises of its first remedy kept? Runs program.py in 12 ways out of memory, and the
+jobs of tests/torch/dead_jobs.py, on cards so small that they die in forward, in the loss, in backward, in the first step of the optimizer,
+in the second iteration or in an evaluation; follows the remedy that stands first as a user would paste it, and looks how far the run
+comes: "promised and died" is to be none. Takes half an hour; MEMTAP and MEMTAP_TEST_PYTHON as in tests/torch. --save writes
+results/dead.csv."""
 import argparse
+import itertools
+import json
 import re
 import sys
 import tempfile
@@ -34,6 +37,11 @@ PROGRAMS = [
     ("evaluating", ATTENTION + " --evaluate 12 --no-grad"),
     ("longer each step", "--batch 16 --layers 6 --length 96 --longer 32 --steps 4"),
 ]
+# Of tests/torch/dead_jobs.py.
+JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam", "embeddings", "retry", "retry_kept", "retry_encoder", "whole",
+        "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower"]
+FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "checkpoint-each", "keep-nothing", "zero-grad",
+            "bucket-views", "batch:1/2")
 # Of what the same run reserves on a card that is large enough.
 PARTS = (0.35, 0.6, 0.8, 0.95)
 ENDS = {"this forward": "backward", "this backward": "optimizer", "this iteration": "evaluation"}
@@ -105,20 +113,80 @@ def rows(recorded, plain, part_of_name, folder):
                 yield [name, f"{part:.0%}", place(first), *case.follow_first(plain, memory, first)]
 
 
+class Job:
+    """One of dead_jobs.py."""
+    program = HERE.parents[1] / "tests" / "torch" / "dead_jobs.py"
+
+    def __init__(self, name, folder):
+        self.name, self.trace, self.folder = name, Path(folder) / "job.mtap", folder
+
+    def run(self, forks, memory, remedies=(), setting=None):
+        """(exit code, what it printed)."""
+        env = {"CUDASIM_MEMORY": str(memory), **({"PYTORCH_ALLOC_CONF": setting} if setting else {})}
+        return forks.run(self.trace, self.program, self.name, *remedies, env=env, cwd=self.folder)
+
+    def advice(self):
+        return json.loads(harness.must_run([harness.MEMTAP, "oom", "--format", "json", self.trace]).stdout)
+
+    def follow_first(self, plain, memory, before):
+        remedy, promised = first_remedy(self)
+        if not remedy:
+            return ["-", promised, "", ""]
+        change, more = remedy
+        parts = [] if change == "set" else [f"checkpoint:{more}"] if change == "checkpoint" else change.split("+")
+        name = more if change == "set" else "+".join(parts)
+        if any(part not in FOLLOWED and not part.startswith("checkpoint:") for part in parts):
+            return [name, promised, "not tried", ""]
+        code, output = self.run(plain, memory, parts, more if change == "set" else None)
+        return [name, promised, came(code, output), self.is_kept(promised, before, code, output)]
+
+    @staticmethod
+    def is_kept(promised, before, code, output):
+        if promised == "may be served":
+            return ""
+        far = {"this forward": "forward", "this backward": "backward", "this iteration": "step", "the next iteration": "step"}
+        mark = far.get(promised.removeprefix("through "), "")
+        times = output.count("came " + mark) - before.count("came " + mark)
+        return "yes" if code == 0 or times > 0 or (mark and output.count("came evaluation") > before.count("came evaluation")) else "NO"
+
+
+def came(code, output):
+    last = re.findall(r"^came (\w+)", output, re.M)
+    return "to the end" if code == 0 else f"after {last[-1]} {last.count(last[-1])}" if last else "nowhere"
+
+
+def job_rows(recorded, plain, part_of_name, folder):
+    for name in JOBS:
+        job = Job(name, folder)
+        if not any(part in name for part in part_of_name.split("|")):
+            continue
+        code, output = job.run(plain, 80 << 30)
+        if not harness.check(code == 0, f"{name}: {output[-300:]}"):
+            continue
+        for part in PARTS:
+            memory = campaign.BESIDE + int(int(output.split()[-1]) * part) // (2 * campaign.MIB) * 2 * campaign.MIB
+            job.trace.unlink(missing_ok=True)
+            code, before = job.run(recorded, memory)
+            if code and "OutOfMemoryError" in before:
+                yield [name, f"{part:.0%}", came(code, before), *job.follow_first(plain, memory, before)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-k", default="", help="only programs whose names have this; several with | between")
     parser.add_argument("--save", action="store_true", help="write the rows into results/dead.csv")
     args = parser.parse_args()
     harness.need_torch()
-    found, program = [], HERE / "program.py"
+    found, program, of_jobs = [], HERE / "program.py", Job.program
     simulate = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
-    with tempfile.TemporaryDirectory() as folder, harness.Forks(program) as recorded, harness.Forks(program, before=simulate) as plain:
-        for row in rows(recorded, plain, args.k, folder):
+    with tempfile.TemporaryDirectory() as folder, harness.Forks(program, of_jobs) as recorded, harness.Forks(
+            program, of_jobs, before=simulate) as plain:
+        for row in itertools.chain(job_rows(recorded, plain, args.k, folder), rows(recorded, plain, args.k, folder)):
             found.append(row)
             print("| " + " | ".join(row) + " |", flush=True)
     kept = Counter(row[6] for row in found)
-    print(f"{len(found)} dead jobs: {kept['yes']} promises kept, {kept['NO']} promised and died, {kept['']} without a promise")
+    print(f"{len(found)} dead jobs: {kept['yes']} promises kept, {kept['NO']} promised and died, {kept['']} without a promise; "
+          f"{sum(row[5] == 'to the end' for row in found)} ran to the end")
     harness.equal("promised and died", kept["NO"], 0)
     if args.save:
         results.save("dead", ["program", "card", "died_in", "first_remedy", "promised", "ended", "kept"], found, harness.MEMTAP, harness.PYTHON)

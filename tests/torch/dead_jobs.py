@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """dead_jobs.py JOB [REMEDY]...: jobs that run out of memory on a small card; REMEDY is what memtap advises, followed. Says
 how far it came: a line for each forward, backward and step."""
+import functools
+import re
 import sys
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.debugging_hooks import noop_hook
+from torch.nn.parallel import DistributedDataParallel
+from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
 
 JOB, REMEDIES = (sys.argv[1:2] or [""])[0], sys.argv[2:]
@@ -57,6 +63,15 @@ def step(model, optimizer, loss):
 
 def no_grad():
     return torch.set_grad_enabled("no-grad" not in REMEDIES)
+
+
+def prepared(model):
+    """The model, with checkpoints around the modules that are to have them."""
+    for pattern in [remedy.partition(":")[2] for remedy in REMEDIES if remedy.startswith("checkpoint:")]:
+        form = re.compile(re.escape(pattern).replace(r"\*", "[^.]*"))
+        for _, module in [one for one in model.named_modules() if form.fullmatch(one[0])]:
+            module.forward = functools.partial(checkpoint, module.forward, use_reentrant=False)
+    return model
 
 
 # Evaluations without no_grad.
@@ -214,6 +229,111 @@ def whole_encoder():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):
         step(model, optimizer, model(torch.zeros(24, 128, dtype=torch.long, device="cuda")).mean())
+
+
+# What is kept from turn to turn.
+def trained(model, batch, kept, turns=8):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(turns):
+        kept.append(step_of(model, optimizer, torch.zeros(batch // HALVES, 128, dtype=torch.long, device="cuda")))
+
+
+def step_of(model, optimizer, tokens):
+    scores = model(tokens)
+    loss = scores.mean()
+    step(model, optimizer, loss)
+    return scores.detach().cpu() if "keep-nothing" in REMEDIES else scores.detach()
+
+
+def outputs():
+    trained(prepared(Encoder().cuda()), 16, [])
+
+
+def losses():
+    """The graph of each second loss is kept with it."""
+    model, kept = Tower(1024, 6).cuda(), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(8):
+        x = torch.ones(4096 // HALVES, 1024, device="cuda")
+        step(model, optimizer, model(x).mean())
+        extra = model(x).square().mean()
+        kept.append(extra.item() if "keep-nothing" in REMEDIES else extra)
+
+
+def kept_gradients():
+    model = Tower(4096, 8).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for number in range(4):
+        x = torch.ones((64 if number < 2 else 32768) // HALVES, 4096, device="cuda")
+        model_loss = model(x).mean()
+        came("forward")
+        model_loss.backward()
+        came("backward")
+        optimizer.step()
+        optimizer.zero_grad(set_to_none="zero-grad" in REMEDIES)
+        came("step")
+
+
+# Text from a cache of keys and values.
+class Decoder(nn.Module):
+    def __init__(self, width=512, depth=6):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, 3 * width) for _ in range(depth))
+
+    def forward(self, x, cache):
+        for number, layer in enumerate(self.layers):
+            query, key, value = layer(x).chunk(3, -1)
+            if number < len(cache):
+                key, value = torch.cat([cache[number][0], key], 1), torch.cat([cache[number][1], value], 1)
+                cache[number] = (key, value)
+            else:
+                cache.append((key, value))
+            x = x + F.scaled_dot_product_attention(query, key, value)
+        return x
+
+
+def generate(batch, tokens):
+    model = Decoder().cuda().eval()
+    with no_grad():
+        cache, x = [], torch.ones(batch // HALVES, 64, 512, device="cuda")
+        for _ in range(tokens):
+            x = model(x, cache)[:, -1:]
+            came("evaluation")
+
+
+def decode():
+    """Without no_grad: each token's graph keeps the caches of all before."""
+    generate(32, 24)
+
+
+def cache():
+    with torch.no_grad():
+        generate(256, 48)
+
+
+# DistributedDataParallel.
+def ddp():
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+    model = DistributedDataParallel(Tower(2048, 8).cuda(), gradient_as_bucket_view="bucket-views" in REMEDIES)
+    model.register_comm_hook(None, noop_hook)  # the fake group has no sums
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        step(model, optimizer, model(torch.ones(64, 2048, device="cuda")).mean())
+
+
+# Layers without checkpoints.
+def deep():
+    model = prepared(Encoder(depth=12).cuda())
+    optimizer = adam(model)
+    for _ in range(3):
+        step(model, optimizer, model(torch.zeros(32 // HALVES, 128, dtype=torch.long, device="cuda")).mean())
+
+
+def tower():
+    model = prepared(Tower(1024, 24).cuda())
+    optimizer = adam(model)
+    for _ in range(3):
+        step(model, optimizer, model(torch.ones(8192 // HALVES, 1024, device="cuda")).mean())
 
 
 def no_optimizer():
