@@ -41,7 +41,8 @@ PROGRAMS = [
 JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam", "embeddings", "retry", "retry_kept", "retry_encoder", "whole",
         "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower"]
 FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "checkpoint-each", "keep-nothing", "zero-grad",
-            "bucket-views", "batch:1/2")
+            "bucket-views", "batch:1/2", "offload:optimizer", "offload:activations", "precision:autocast", "precision:bf16",
+            "optimizer:adafactor", "optimizer:sgd")
 # Of what the same run reserves on a card that is large enough.
 PARTS = (0.35, 0.6, 0.8, 0.95)
 ENDS = {"this forward": "backward", "this backward": "optimizer", "this iteration": "evaluation"}

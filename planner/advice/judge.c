@@ -41,17 +41,23 @@ static bool is_served(const struct mt_judge *judge, const struct mt_trial_result
     return judge->rest ? result->reach >= MT_REACH_REQUEST : result->fits;
 }
 
-/* Find how far the run gets if the modelled rest takes as much more as such rests did. What a step
- * still requests is known; of the iteration after it, all but the bytes that a change saves. */
-static int try_rest(struct mt_judge *judge, const struct mt_trial *trial, uint64_t saved,
+/* Return whether what the run has still to do in this iteration is modelled; what a step requests
+ * is known. */
+static bool is_modelled(const struct mt_judge *judge)
+{
+    return judge->rest && judge->rest->ends[MT_REACH_BACKWARD];
+}
+
+/* Find how far the run gets if the modelled rest takes as much more as such rests did. doubtful:
+ * the bytes that this is a part of. */
+static int try_rest(struct mt_judge *judge, const struct mt_trial *trial, uint64_t doubtful,
                     struct mt_judgement *judgement)
 {
     struct mt_trial_result result;
     if (!judge->rest || judgement->served != MT_SERVED_YES)
         return 0;
-    bool is_modelled = judge->rest->ends[MT_REACH_BACKWARD];
-    enum mt_reach known = is_modelled ? MT_REACH_REQUEST : MT_REACH_STEP;
-    uint64_t off = mt_to_uint64((double)(is_modelled ? judge->live : saved) * MT_CUT_ERROR);
+    enum mt_reach known = is_modelled(judge) ? MT_REACH_REQUEST : MT_REACH_STEP;
+    uint64_t off = mt_to_uint64((double)doubtful * MT_CUT_ERROR);
     if (!off || judgement->reach <= known)
         return 0;
     int rc = run(judge, trial, judge->card > off ? judge->card - off : 0, &result);
@@ -62,8 +68,8 @@ static int try_rest(struct mt_judge *judge, const struct mt_trial *trial, uint64
 
 /* Try a card that is smaller by `off` bytes; and where that fails, one that is larger. Only what
  * holds on both is known. */
-static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t off, uint64_t saved,
-               struct mt_judgement *judgement)
+static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t off,
+               uint64_t doubtful, struct mt_judgement *judgement)
 {
     struct mt_trial_result least, most;
     uint64_t less = judge->card > off ? judge->card - off : 0;
@@ -77,7 +83,7 @@ static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t of
     if (is_served(judge, &least) == is_served(judge, &most))
         judgement->served = is_served(judge, &least) ? MT_SERVED_YES : MT_SERVED_NO;
     judgement->reach = least.reach;
-    rc = try_rest(judge, trial, saved, judgement);
+    rc = try_rest(judge, trial, doubtful, judgement);
     if (least.diverges && judgement->reach > MT_REACH_REQUEST)
         judgement->reach = MT_REACH_REQUEST;
     judgement->error = (unsigned)((double)off / (double)judge->card * 1000 + 0.5);
@@ -95,7 +101,7 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
         (struct mt_judgement){.is_replayed = judge->is_exact && !conf->async, .has_bound = true};
     trial.conf = *conf;
     uint64_t off = judgement->is_replayed ? 0 : mt_to_uint64((double)judge->card * MODEL_ERROR);
-    return try(judge, &trial, off, 0, judgement);
+    return try(judge, &trial, off, is_modelled(judge) ? judge->live : 0, judgement);
 }
 
 /* Make a trial of edited requests, which are the caller's to free; conf NULL: with the recorded
@@ -114,6 +120,15 @@ static int edit_trial(const struct mt_judge *judge, const struct mt_edits *edits
     return rc;
 }
 
+/* Return the bytes that the modelled rest is a guess about: in this iteration what is live, less
+ * what is only freed earlier; in the next, what a change saves. */
+static uint64_t doubtful_bytes(const struct mt_judge *judge, unsigned error, uint64_t saved)
+{
+    if (!is_modelled(judge))
+        return saved;
+    return error || saved > judge->live ? judge->live : judge->live - saved;
+}
+
 static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
                      const struct mt_alloc_conf *conf, unsigned error, uint64_t saved,
                      struct mt_judgement *judgement)
@@ -128,7 +143,7 @@ static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
     if (!judge->is_exact && off < (double)judge->card * MODEL_ERROR)
         off = (double)judge->card * MODEL_ERROR;
     if (!rc)
-        rc = try(judge, &trial, (uint64_t)off, saved, judgement);
+        rc = try(judge, &trial, (uint64_t)off, doubtful_bytes(judge, error, saved), judgement);
     free(request);
     return rc;
 }
@@ -144,18 +159,18 @@ static bool has_earlier(const struct mt_edits *edits)
     return false;
 }
 
-/* Find by how many bytes edits lower the peak, as modelled before where they are a change of the
- * list. Only of what follows a failed step does that matter. */
-static int find_saved(struct mt_judge *judge, const struct mt_edits *edits, const char *name,
-                      uint64_t *saved)
+/* Find by how many bytes a change lowers the peak, where doubtful_bytes needs it; as modelled
+ * before, if it is in the list. */
+static int find_saved(struct mt_judge *judge, const struct mt_edits *edits,
+                      const struct mt_modelled *change, uint64_t *saved)
 {
     const struct mt_modelled_changes *changes = judge->changes;
     uint64_t after = 0, moment;
     struct mt_edits before;
-    if (!judge->rest || judge->rest->ends[MT_REACH_BACKWARD])
+    if (!judge->rest || (is_modelled(judge) && change->error))
         return 0;
     for (size_t i = 0; changes && !edits->without && i < changes->n; i++)
-        if (!changes->change[i].why_not && !strcmp(changes->change[i].name, name)) {
+        if (!changes->change[i].why_not && !strcmp(changes->change[i].name, change->name)) {
             *saved = changes->change[i].saves > 0 ? (uint64_t)changes->change[i].saves : 0;
             return 0;
         }
@@ -182,7 +197,7 @@ static int try_guess(struct mt_judge *judge, const char *name, const struct mt_a
     if (!rc)
         rc = mt_change_apply(&edits, name, &change);
     if (!rc)
-        rc = find_saved(judge, &edits, name, &saved);
+        rc = find_saved(judge, &edits, &change, &saved);
     if (!rc)
         rc = try_edits(judge, &edits, conf, change.error, saved, judgement);
     judgement->has_bound = !(edits.guesses & MT_NO_BOUND);

@@ -430,8 +430,7 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
     const struct mt_plan *plan = search->answer->plan;
     struct mt_judge *judge = &search->judge;
     judge->requests = plan->requests;
-    judge->recording = recording;
-    judge->changes = search->changes;
+    judge->recording = recording, judge->changes = search->changes;
     judge->card = plan->card.total;
     judge->is_exact = plan->is_exact;
     judge->trial = (struct mt_trial){.request = plan->requests->request,

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* An attempt: its forward, up to the request that ran out of memory. */
+/* An attempt: its forward and its backward, up to the request that ran out of memory. */
 struct attempt {
     uint64_t begin, end; /* events */
     uint32_t module;     /* with which its forward begins */
@@ -17,6 +17,8 @@ static struct attempt attempt_of(const struct mt_recording *recording, uint64_t 
     const struct mt_turn *next = mt_turn_after(recording, failed);
     size_t i = next ? (size_t)(next - recording->turn) : recording->n_turns;
     struct attempt attempt = {.end = failed};
+    while (i && recording->turn[i - 1].phase == MT_PHASE_BACKWARD)
+        i--; /* it ended in its backward */
     while (i && recording->turn[i - 1].phase != MT_PHASE_BACKWARD &&
            recording->turn[i - 1].phase != MT_PHASE_STEP) {
         const struct mt_turn *turn = &recording->turn[--i];

@@ -47,7 +47,32 @@ class Encoder(nn.Module):
         return self.head(x)
 
 
+class OnHost:
+    """An optimizer that steps on the host, with its state there."""
+    def __init__(self, model):
+        self.pairs = [(parameter, parameter.detach().cpu()) for parameter in model.parameters()]
+        self.optimizer = torch.optim.AdamW([copy for _, copy in self.pairs], lr=1e-4)
+
+    def step(self):
+        for parameter, copy in self.pairs:
+            copy.grad = parameter.grad.cpu()
+        self.optimizer.step()
+        with torch.no_grad():
+            for parameter, copy in self.pairs:
+                parameter.copy_(copy)
+
+    def zero_grad(self):
+        for parameter, _ in self.pairs:
+            parameter.grad = None
+
+
 def adam(model, cls=torch.optim.AdamW):
+    if "offload:optimizer" in REMEDIES:
+        return OnHost(model)
+    if "optimizer:adafactor" in REMEDIES:
+        return torch.optim.Adafactor(model.parameters())
+    if "optimizer:sgd" in REMEDIES:
+        return torch.optim.SGD(model.parameters(), lr=1e-4)
     return cls(model.parameters(), lr=1e-4, fused="optimizer:adamw-fused" in REMEDIES or None,
                foreach=False if "optimizer:adamw-for-loop" in REMEDIES else None)
 
@@ -407,5 +432,11 @@ def penalty():
 
 
 if __name__ == "__main__":
+    if "offload:activations" in REMEDIES:
+        torch.autograd.graph.save_on_cpu(pin_memory=True).__enter__()
+    if "precision:autocast" in REMEDIES:
+        torch.autocast("cuda", torch.bfloat16).__enter__()
+    if "precision:bf16" in REMEDIES:
+        torch.set_default_dtype(torch.bfloat16)
     globals()[JOB]()
     print("peak", torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved())
