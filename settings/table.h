@@ -47,6 +47,9 @@ enum mt_setting_kind {
       "find what keeps each block alive: oom, when memory runs\n"                                   \
       "out; growth, once when it has grown for 64 iterations;\n"                                 \
       "both (oom,growth), or none (default)")                                                 \
+    S(uses, "uses", 0, "MEMTAP_USES", "0", CHOICE, "0 1", NULL,                                    \
+      "record when each block is first and last used by kernels,\n"                                \
+      "copies and fills")                                                                          \
     S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
       "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \

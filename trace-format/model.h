@@ -198,7 +198,21 @@ enum mt_about {
     /* That list of holders ends. moment, result: enum mt_holders_moment, mt_holders_result.       \
      * objects: how many were visited. age: ns from the moment to this event. */                   \
     M(HOLDERS, 48, "holders", OTHER,                                                               \
-      F(moment, PLAIN) F(result, PLAIN) F(objects, PLAIN) F(age, PLAIN))
+      F(moment, PLAIN) F(result, PLAIN) F(objects, PLAIN) F(age, PLAIN))                           \
+    /* Work on the memory at address was launched. name: string id of the kernel's mangled name; 0: \
+     * a copy or a fill, or not known. how: bits of enum mt_use. Only the end of a killed process's \
+     * trace has these; before it, they are in `uses`. Address 0: work on other memory. */         \
+    M(USE, 49, "use", OTHER,                                                                       \
+      F(address, DELTA) F(name, PLAIN) F(how, PLAIN))                                              \
+    /* A use of the block at address, which is freed next, or is live at out of memory or the end:  \
+     * ago ns before this event, by the thread and with the stack of this event. which: bits of     \
+     * enum mt_uses. */                                                                            \
+    M(USES, 50, "uses", OTHER,                                                                     \
+      F(address, DELTA) F(ago, PLAIN) F(name, PLAIN) F(which, PLAIN))                              \
+    /* Work was launched whose memory is not known: a kernel without a known layout of parameters,  \
+     * or a graph that was built node by node. count: how often since the last such event. */      \
+    M(UNSEEN_WORK, 51, "unseen_work", OTHER,                                                       \
+      F(name, PLAIN) F(count, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
@@ -264,6 +278,26 @@ enum mt_holders_result {
     MT_HOLDERS_PYTHON_UNKNOWN, /* not a Python whose objects memtap can read */
     MT_HOLDERS_TORCH_UNKNOWN,  /* not a PyTorch whose tensors memtap can read */
     MT_HOLDERS_PYTHON_ENDED    /* Python is shutting down: its variables are gone, or going */
+};
+
+/* How work uses memory: field `how` of a `use`. */
+enum mt_use {
+    MT_USE_WRITES = 1,   /* a copy to it, or a fill */
+    MT_USE_CAPTURED = 2, /* while a graph was captured: its launches may use the memory, too */
+    MT_USE_OF_GRAPH = 4, /* a captured graph is launched */
+    MT_USE_UNSEEN = 8,   /* work on memory that is not known */
+};
+
+/* Which use of its block it is: field `which` of a `uses`. */
+enum mt_uses {
+    MT_USES_FIRST = 1,
+    MT_USES_LAST = 2,
+    MT_USES_BEFORE_IDLE = 4,   /* the last one before the longest time between two uses */
+    MT_USES_AFTER_IDLE = 8,    /* the first one after it */
+    MT_USES_ONLY_WRITTEN = 16, /* all uses were copies to it and fills */
+    MT_USES_OF_GRAPH = 32,     /* a captured graph's launch, which may use it */
+    MT_USES_IN_BACKWARD = 64,  /* within a node of autograd */
+    MT_USES_NONE = 128,        /* there was none: ago, name and the stack are 0 */
 };
 
 /* How many fields each kind has, in the header so that the compiler knows it for a constant kind.

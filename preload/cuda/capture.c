@@ -4,6 +4,7 @@
 #include "hook-records.h"
 #include "preload/hooks/pools.h"
 #include "preload/torch/ranges.h"
+#include "preload/uses/uses.h"
 
 #define DOMAIN "CUDA"
 
@@ -21,6 +22,7 @@ void mt_capture_began(unsigned result, void *stream)
         return;
     mt_pool_capture_name(name, sizeof name, ++captures);
     mt_range_push(DOMAIN, name);
+    mt_uses_capture(true);
     capture.is_on = true;
     capture.stream = stream;
 }
@@ -31,5 +33,6 @@ void mt_capture_ended(void *stream)
     if (mt_cuda_is_inside() || !capture.is_on || capture.stream != stream)
         return;
     mt_range_pop(DOMAIN);
+    mt_uses_capture(false);
     capture.is_on = false;
 }

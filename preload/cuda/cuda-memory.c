@@ -7,6 +7,7 @@
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
 #include "preload/torch/real.h"
+#include "preload/uses/uses.h"
 #include "preload/write/device-watch.h"
 #include "settings/table.h"
 #include "trace-format/cuda-errors.h"
@@ -109,6 +110,9 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
+    bool is_new = kind == MT_CUDA_MALLOC || kind == MT_CUDA_MALLOC_ASYNC || kind == MT_CUDA_MAP;
+    if (is_new && mt_uses_are_on())
+        mt_uses_note(arguments[0], arguments[1]);
     uint32_t stack = mt_thread_stack(self);
     if (mt_callers_are_named) {
         stack = mt_stack_with_caller(stack, mt_cuda_caller);
@@ -229,12 +233,16 @@ void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t
 {
     has_no_device(api, result);
     record_touch(MT_CUDA_COPY, result, MT_ARGS(to, from, size, api));
+    if (mt_uses_are_on())
+        mt_uses_copy(to, from);
 }
 
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size)
 {
     has_no_device(api, result);
     record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
+    if (mt_uses_are_on())
+        mt_uses_copy(address, 0);
 }
 
 /* Return whether the runtime's call creates the stream by a driver call inside, which records it.
@@ -254,6 +262,8 @@ void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *
 
 void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle)
 {
+    if (mt_uses_are_on())
+        mt_uses_forget_kernels();
     if (mt_is_recording() && !is_made_inside(&call))
         record(&call, MT_CUDA_OBJECT_GONE, MT_ARGS(handle, call.api));
 }

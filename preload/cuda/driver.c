@@ -3,6 +3,7 @@
 #include "preload/host/no-signals.h"
 #include "preload/loader/find-real.h"
 #include "preload/loader/loaded.h"
+#include "preload/uses/uses.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -92,6 +93,13 @@ unsigned (*mt_driver_get_device(void))(int *device)
     return (unsigned (*)(int *))function;
 }
 
+/* Return whether a hook is one of those that nobody needs unless uses are recorded. */
+static bool is_idle(const struct row *row)
+{
+    return row >= rows + MT_DRIVER_cu_graph_kernel_10 &&
+           row <= rows + MT_DRIVER_cu_launch_cooperative_ptsz && !mt_uses_are_wanted();
+}
+
 /* Return whether the lookup means our function: without a version, only functions that have never
  * changed. */
 static bool is_meant(const struct row *row, unsigned version)
@@ -116,7 +124,7 @@ void mt_driver_wrap(const char *base, unsigned version, unsigned long long flags
     if (!base || !function || !*function || mt_is_ours(*function))
         return;
     const struct row *row = find_row(base, version, (flags & MT_CUDA_PER_THREAD) != 0);
-    if (row)
+    if (row && !is_idle(row))
         *function = keep(row, *function);
 }
 
@@ -126,6 +134,6 @@ void *mt_driver_wrap_symbol(const char *symbol, void *found)
         return found;
     for (const struct row *row = rows; row < rows + MT_DRIVER_COUNT; row++)
         if (!strcmp(row->symbol, symbol))
-            return keep(row, found);
+            return is_idle(row) ? found : keep(row, found);
     return found;
 }

@@ -5,6 +5,7 @@
 #include "cudart.h"
 #include "driver.h"
 #include "preload/host/notice.h"
+#include "preload/uses/uses.h"
 
 #include <string.h>
 
@@ -29,11 +30,23 @@ static unsigned no_function(void)
     return MT_CUDA_NO_FUNCTION;
 }
 
+/* Record what is known of the memory that the call uses. */
+static void note_use(const char *symbol)
+{
+    if (strstr(symbol, "GraphLaunch"))
+        mt_uses_graph_launch();
+    else
+        mt_uses_unseen(symbol);
+}
+
 /* Skip calls within a call that is an event of its own. */
 static void notice(const char *symbol)
 {
-    if (!mt_cuda_is_inside())
-        mt_notice(symbol);
+    if (mt_cuda_is_inside())
+        return;
+    mt_notice(symbol);
+    if (mt_uses_are_on())
+        note_use(symbol);
 }
 
 /* Return the address to jump to. */

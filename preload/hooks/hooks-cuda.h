@@ -9,6 +9,7 @@
 #endif
 
 #include "hooks-copies.h"
+#include "hooks-launches.h"
 #include "hooks-memory.h"
 #include "hooks-noticed.h"
 
@@ -50,6 +51,7 @@
 #define MT_DRIVER_HOOKS(D)                                                                         \
     MT_DRIVER_COPIES(MT_DRIVER_COPY_ROWS, MT_DRIVER_ASYNC_ROWS, D)                                 \
     MT_DRIVER_NOTICED_HOOKS(D)                                                                     \
+    MT_DRIVER_LAUNCHES(D)                                                                          \
     MT_DRIVER_MEMORY(MT_DRIVER_ROW, MT_DRIVER_ROWS, D)                                             \
     D(cu_init, "cuInit", "cuInit", 2000, 0,                                                        \
       (unsigned flags))                                                                            \

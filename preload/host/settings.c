@@ -50,6 +50,9 @@ void mt_settings_read(void)
     mt_settings.holders_at <<= 1; /* the first moment is 1 */
     mt_settings.file_mode = mt_setting_mode(mt_settings.mode);
     mt_settings.is_light = !strcmp(mt_settings.light, "1");
+    mt_settings.has_uses = !strcmp(mt_settings.uses, "1") && !mt_settings.is_light;
+    if (!strcmp(mt_settings.uses, "1") && mt_settings.is_light)
+        mt_message("light recordings do not record uses; ignoring MEMTAP_USES");
     mt_settings.keep_bytes = mt_setting_size(mt_settings.keep);
     if (mt_settings.is_light && !mt_settings.keep_bytes)
         mt_settings.keep_bytes = LIGHT_KEEPS;

@@ -34,7 +34,7 @@ struct mt_settings {
     uint64_t keep_bytes;           /* 0: all */
     uint64_t most_ns, most_events; /* limits of the run; 0: none */
     uint64_t old_ns, old_bytes;    /* limits of ended runs' traces; UINT64_MAX: none */
-    bool is_quiet, is_verbose, has_thread, is_light;
+    bool is_quiet, is_verbose, has_thread, is_light, has_uses;
 };
 
 extern struct mt_settings mt_settings;

@@ -12,6 +12,7 @@
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
 #include "preload/torch/blocks.h"
+#include "preload/uses/uses.h"
 #include "preload/write/device-memory.h"
 #include "preload/write/device-watch.h"
 #include "preload/write/writer.h"
@@ -47,6 +48,7 @@ static int start_writer(void)
 const struct mt_part mt_parts[] = {
     {.find = mt_clock_find, .start = start_clock},
     {.start = start_settings},
+    {.start = mt_uses_start, .reset = mt_uses_reset},
     {.start = start_info},
     {.reset = mt_intern_reset},
     {.reset = mt_pools_reset},

@@ -73,7 +73,11 @@ static void write_collected(void)
         n = mt_order_read(&mt_writer.order, events, left < most ? left : most);
         if (!n)
             return;
-        write_events(events, n, round_times(events, n));
+        uint64_t kinds = round_times(events, n);
+        if (MT_UNLIKELY(mt_writer.used != NULL))
+            mt_use_events_write(events, n, write_events);
+        else
+            write_events(events, n, kinds);
     }
 }
 
@@ -139,6 +143,8 @@ void mt_writer_drain(bool is_last)
     mt_writer.is_gathering = mt_writer.light != NULL;
     write_collected();
     write_losses(is_last);
+    if (mt_writer.used && (is_last || is_requested))
+        mt_use_events_write_live(write_events);
     mt_holder_events_write(write_events);
     mt_writer_end_window(is_last);
     mt_writer.is_gathering = false;

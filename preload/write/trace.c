@@ -4,6 +4,7 @@
 #include "preload/holders/holders.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
+#include "preload/uses/used-blocks.h"
 #include "writer-parts.h"
 
 #include <stdio.h>
@@ -36,6 +37,8 @@ static void open_trace(void)
     mt_growth_watch_start();
     if (mt_settings.keep_bytes)
         mt_writer.live = mt_live_create();
+    if (mt_settings.has_uses)
+        mt_writer.used = mt_used_blocks_create();
     if (mt_settings.is_light && mt_writer.live)
         mt_writer.light = mt_light_create();
 }

@@ -111,6 +111,8 @@ struct mt_writer {
         uint64_t passed;       /* events, with those that were lost before */
     } so_far, at_commit;
     struct mt_live *live;             /* NULL: keep all */
+    struct mt_used_blocks *used;      /* NULL: uses are not recorded */
+    uint32_t shortages;               /* of PyTorch's allocator, noted by use-events.c */
     struct mt_light *light;           /* NULL: record all */
     uint64_t seen;                    /* events, with those not recorded */
     bool has_request;                 /* of memtap save, whose iterations go on */
@@ -208,6 +210,12 @@ void mt_growth_watch_start(void);
 void mt_growth_watch_define(const struct mt_definition *definition);
 void mt_growth_watch_note(const struct mt_event *events, size_t n);
 void mt_growth_watch_reset(void);
+
+/* Write the next events, with the uses of blocks that end in front of their frees; write those of
+ * live blocks. Only if uses are recorded. */
+typedef void mt_write_events(struct mt_event *events, size_t n, uint64_t kinds);
+void mt_use_events_write(struct mt_event *events, size_t n, mt_write_events *write);
+void mt_use_events_write_live(mt_write_events *write);
 
 /* Write events, overwriting their arguments; write one event, returning 0. */
 void mt_writer_put_all(struct mt_event *events, size_t n);

@@ -2,6 +2,7 @@
 /* Attributes of kernels. Nothing is known of them: the answers describe a modest kernel. */
 #include <errno.h>
 
+#include "core/process/kernels.h"
 #include "core/streams/capture.h"
 #include "driver.h"
 
@@ -15,7 +16,9 @@ static CUresult keep_launch(CUfunction function, const unsigned grid[3], const u
                                        .grid = {grid[0], grid[1], grid[2]},
                                        .block = {block[0], block[1], block[2]},
                                        .shared = shared}};
-    int error = sim_captures(stream) ? sim_capture_add(sim_stream(stream), &work) : -ENOENT;
+    int error = sim_captures(stream) && !sim_is_library_kernel(function)
+                    ? sim_capture_add(sim_stream(stream), &work)
+                    : -ENOENT;
     return driver_result(error == -ENOENT ? 0 : error);
 }
 
@@ -92,9 +95,28 @@ CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkern
 
 CUresult cuFuncGetName(const char **name, CUfunction function)
 {
-    (void)function;
-    *name = "kernel";
+    const char *known = sim_kernel_name(function);
+    *name = known ? known : "kernel";
     return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+    size_t ignored;
+    int error = sim_kernel_parameter(function, index, offset, size ? size : &ignored);
+    return error == -ENOENT ? CUDA_ERROR_NOT_SUPPORTED
+           : error          ? CUDA_ERROR_INVALID_VALUE
+                            : CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetName(const char **name, CUkernel kernel)
+{
+    return cuFuncGetName(name, (CUfunction)kernel);
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
+{
+    return cuFuncGetParamInfo((CUfunction)kernel, index, offset, size);
 }
 
 static CUresult occupancy(int *blocks, int threads, size_t shared)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/launch.h"
 #include "core/device/device.h"
 #include "core/memory/memory.h"
 
@@ -152,5 +153,23 @@ int cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm, int attribute, v
         memset(value, 0, size);
     if (written)
         *written = size;
+    return 0;
+}
+
+/* Multiply; the operation's attributes have pointers, too: a bias, scales. */
+int cublasLtMatmul(void *handle, const uint64_t *operation, const void *alpha, const void *a,
+                   const void *a_layout, const void *b, const void *b_layout, const void *beta,
+                   const void *c, const void *c_layout, const void *d, const void *d_layout,
+                   const void *algorithm, const void *workspace)
+{
+    enum { POINTERS = 7 };
+    static void *_Atomic launched;
+    uint64_t words[POINTERS + OPERATION_PLACES] = {(uintptr_t)alpha,    (uintptr_t)a, (uintptr_t)b,
+                                                   (uintptr_t)beta,     (uintptr_t)c, (uintptr_t)d,
+                                                   (uintptr_t)workspace};
+    (void)handle, (void)a_layout, (void)b_layout, (void)c_layout, (void)d_layout, (void)algorithm;
+    if (operation)
+        memcpy(words + POINTERS, operation, OPERATION_PLACES * sizeof *operation);
+    library_launch("cublasLtMatmul", &launched, POINTERS + OPERATION_PLACES, words);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/launch.h"
 #include "core/device/device.h"
 #include "core/values/values.h"
 #include "cudnn-installed.h"
@@ -175,6 +176,13 @@ static int set_real(const struct descriptor *descriptor, int name, int type, int
     return WITH_REAL(parts, count, installed->set(descriptor->real, name, type, count, real_));
 }
 
+/* A program sets the pointers of a plan just before it executes it. */
+static void note_pointers(const uint64_t *pointers, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        LIBRARY_LAUNCH("cudnnBackendExecute", pointers[i]);
+}
+
 int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, int64_t count,
                              const void *elements)
 {
@@ -184,6 +192,8 @@ int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, 
     for (int64_t i = 0; type == CUDNN_DESCRIPTOR_VALUE && parts && i < count; i++)
         if (parts[i])
             lead(parts[i], descriptor);
+    if (descriptor->type == CUDNN_VARIANT_PACK && type == CUDNN_POINTER_VALUE && elements)
+        note_pointers(elements, count);
     return descriptor->real ? set_real(descriptor, name, type, count, elements) : CUDNN_SUCCESS;
 }
 

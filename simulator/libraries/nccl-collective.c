@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's collectives: arguments in, an operation out. */
+#include "api/launch.h"
 #include "core/streams/capture.h"
 #include "nccl.h"
 
@@ -28,6 +29,7 @@ static int submit(struct nccl_operation operation, void *stream)
     if (!comm || !element || operation.root < 0 || operation.root >= comm->size ||
         operation.op < 0 || __builtin_mul_overflow(operation.count, element, &operation.size))
         return NCCL_INVALID_ARGUMENT;
+    LIBRARY_LAUNCH("ncclDevKernel", (uintptr_t)operation.from, (uintptr_t)operation.to);
     return (int)(moves(&operation, stream) ? nccl_submit(&operation) : NCCL_SUCCESS);
 }
 

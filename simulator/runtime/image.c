@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/process/module.h"
+#include "core/process/kernels.h"
 
 /* Called by nvcc's host code; no header declares these. */
 
@@ -44,8 +44,13 @@ static struct {
     size_t used, room, sorted;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static bool find_code(const void *function, struct sim_kernel_code *code);
+
 void **__cudaRegisterFatBinary(void *image)
 {
+    static atomic_flag is_known = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&is_known))
+        sim_kernels_found_by(find_code);
     sim_values_new_code();
     return image; /* the handle: it comes back with every function */
 }
@@ -142,4 +147,13 @@ const char *sim_image_name(const void *function)
 {
     struct kernel kernel;
     return find(function, &kernel) ? kernel.name : NULL;
+}
+
+static bool find_code(const void *function, struct sim_kernel_code *code)
+{
+    struct kernel kernel;
+    bool is_found = find(function, &kernel);
+    if (is_found)
+        *code = (struct sim_kernel_code){kernel.wrapper, kernel.name};
+    return is_found;
 }

@@ -32,6 +32,7 @@ SUBFOLDERS = {
         "modules",
         "stacks",
         "holders",
+        "uses",
         "write",
         "hooks",
         "torch",

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first and the last use of each block, with their lines, where they are known: by kernels with pointers, structs and lists of
+tensors as parameters, by cuBLAS, by copies, by graphs. Without --uses, the trace has none, and the program prints the same."""
+import json
+import re
+from pathlib import Path
+
+import harness
+from harness import MEMTAP, check, equal
+
+HERE = Path(__file__).resolve().parent
+FIRST, LAST, ONLY_WRITTEN, NONE = 1, 2, 16, 128
+
+
+def read(trace):
+    """By address: the uses of its last block, each (which, its innermost line in uses.py, name); and the kinds of events."""
+    strings, frames, stacks, uses, kinds = {0: ""}, {}, {0: (0, 0)}, {}, set()
+    for text in harness.must_run([MEMTAP, "dump", "--format", "json", trace]).stdout.splitlines():
+        record = json.loads(text)
+        kind = record["record"]
+        kinds.add(kind)
+        if kind == "string":
+            strings[record["id"]] = record["text"]
+        elif kind in ("frame", "call"):
+            frames[record["id"]] = (strings[record["file"]], record["line"])
+        elif kind == "stack":
+            stacks[record["id"]] = (record["parent"], record["frame"])
+        elif kind == "alloc":
+            uses[record["address"]] = []
+        elif kind == "uses":
+            stack, line = record["stack"], None
+            while stack and line is None:
+                stack, frame = stacks[stack]
+                file, number = frames.get(frame, ("", None))
+                line = number if file.endswith("uses.py") else None
+            uses.setdefault(record["address"], []).append((record["which"], line, strings[record["name"]]))
+    return uses, kinds
+
+
+def check_lines(planted, uses):
+    for name, address, first, last, which in planted:
+        have = uses.get(address, [])
+        bits = 0
+        for each, _, _ in have:
+            bits |= each
+        line_of = {bit: line for each, line, _ in have for bit in (FIRST, LAST) if each & bit}
+        if which & NONE:
+            equal(f"{name}: uses", set(have), {(NONE, None, "")})  # of PyTorch's block, and of CUDA's
+        else:
+            equal(f"{name}: lines", (line_of.get(FIRST), line_of.get(LAST)), (first, last))
+            check(bits & which == which, f"{name}: {bits} lacks some of {which}")
+            equal(f"{name}: only written", bits & ONLY_WRITTEN, which & ONLY_WRITTEN)
+
+
+def main():
+    harness.need_torch()
+    with harness.folder() as work, harness.Forks() as forks:
+        trace, plain = Path(work) / "uses.mtap", Path(work) / "plain.mtap"
+        code, output = forks.run(trace, HERE / "uses.py", env={"MEMTAP_USES": "1"})
+        planted = [json.loads(line) for line in re.findall(r"^use (.*)", output, re.M)]
+        equal("it ends well", (code, len(planted)), (0, 31))
+        uses, kinds = read(trace)
+        check_lines(planted, uses)
+        check("use" not in kinds, "raw uses are in the trace")
+        check("unseen_work" not in kinds, "some work is unseen")
+        names = {name for each in uses.values() for _, _, name in each}
+        check("cublasLtMatmul" in names or any("cublas" in name for name in names), f"no product among {sorted(names)}")
+        check(any("vectorized_elementwise_kernel" in name for name in names), "no kernel has its name")
+        code, other = forks.run(plain, HERE / "uses.py")
+        equal("without", (code, other, {"uses", "use", "unseen_work"} & read(plain)[1]), (0, output, set()))
+    harness.finish()
+
+
+main()
