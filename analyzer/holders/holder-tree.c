@@ -200,6 +200,8 @@ static int add_step(struct build *build, const struct branch *branch, uint32_t d
         step.bytes += bytes;
         step.blocks++;
         step.own += entry[i].path->n == depth + 1 ? bytes : 0;
+        step.views += entry[i].holding->held->by->view;
+        step.n_views += entry[i].holding->held->by->view > 0;
         step.only += entry[i].common > depth ? bytes : 0;
         if (bytes > largest) {
             largest = bytes;

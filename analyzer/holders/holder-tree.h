@@ -33,6 +33,7 @@ struct mt_holder_step {
     uint64_t bytes, blocks;     /* reached through it */
     uint64_t own;               /* bytes of those whose paths end here */
     uint64_t only;              /* bytes of those to which no listed path leads without it */
+    uint64_t n_views, views;    /* blocks that a view of a part holds, and the views' bytes */
     uint64_t low, high, places; /* of an index: the least, the greatest, how many there are */
 };
 

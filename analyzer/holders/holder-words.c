@@ -144,6 +144,16 @@ char *mt_holder_path_text(char *out, size_t size, const char *path)
     return out;
 }
 
+char *mt_holder_views_text(char out[MT_VIEWS_TEXT], uint64_t n, uint64_t n_views, uint64_t views)
+{
+    char size[MT_SIZE_TEXT];
+    *out = '\0';
+    if (n_views && n_views == n)
+        snprintf(out, MT_VIEWS_TEXT, ", by %s of %s", n > 1 ? "views" : "a view",
+                 mt_size_text(size, views));
+    return out;
+}
+
 /* Set a path to the one with most below a root. 0 or -ENOMEM. */
 static int set_path(struct mt_held_most *most, const struct mt_holder_tree *tree, size_t at)
 {
@@ -161,6 +171,8 @@ int mt_held_most_find(struct mt_held_most *most, const struct mt_holder_tree *tr
         return 0;
     most->bytes = tree->step->bytes;
     most->blocks = tree->step->blocks;
+    most->n_views = tree->step->n_views;
+    most->views = tree->step->views;
     return set_path(most, tree, 0);
 }
 
@@ -176,6 +188,8 @@ int mt_held_most_of_root(struct mt_held_most *most, const struct mt_holder_tree 
             rc = set_path(most, tree, at);
         most->bytes += tree->step[at].only;
         most->blocks += tree->step[at].blocks;
+        most->n_views += tree->step[at].n_views;
+        most->views += tree->step[at].views;
     }
     return rc;
 }
@@ -188,7 +202,7 @@ void mt_held_most_clear(struct mt_held_most *most)
 
 char *mt_held_most_text(char *out, size_t size, const struct mt_held_most *most, uint64_t bytes)
 {
-    char part[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    char part[MT_SIZE_TEXT], count[MT_SIZE_TEXT], views[MT_VIEWS_TEXT];
     *out = '\0';
     if (!most->path)
         return out;
@@ -199,6 +213,7 @@ char *mt_held_most_text(char *out, size_t size, const struct mt_held_most *most,
                        most->blocks == 1 ? "" : "s");
     mt_text_append(out, size, "%s", mt_holder_verb(most->root));
     if (most->root != MT_HOLDER_LOST)
-        mt_text_append(out, size, " %s", most->path);
+        mt_text_append(out, size, " %s%s", most->path,
+                       mt_holder_views_text(views, most->blocks, most->n_views, most->views));
     return out;
 }

@@ -45,11 +45,17 @@ char *mt_holder_run_text(char *out, size_t size, const struct mt_holder_tree *tr
 /* Write a holder's whole path likewise. Return out. */
 char *mt_holder_path_text(char *out, size_t size, const char *path);
 
+/* Write ", by a view of 64.00 KiB", or ", by views of 128.00 KiB" in all; "" if not all of n blocks
+ * are held by views of a part of them. Return out. */
+#define MT_VIEWS_TEXT (MT_SIZE_TEXT + 16)
+char *mt_holder_views_text(char out[MT_VIEWS_TEXT], uint64_t n, uint64_t n_views, uint64_t views);
+
 /* What holds most of some blocks. */
 struct mt_held_most {
     char *path; /* mt_holder_run_text; NULL: nothing is known to hold them */
     uint32_t root;
-    uint64_t bytes, blocks; /* that are reached by it */
+    uint64_t bytes, blocks;  /* that are reached by it */
+    uint64_t n_views, views; /* as of a step */
 };
 
 /* Find what holds most of a tree's blocks. 0 or -ENOMEM. Call mt_held_most_clear in any case. */
@@ -61,8 +67,8 @@ int mt_held_most_of_root(struct mt_held_most *most, const struct mt_holder_tree 
                          uint32_t root);
 void mt_held_most_clear(struct mt_held_most *most);
 
-/* Write "held by ROOT -> STEPS", after "20 blocks " if they are several, and after "384.00 MiB in
- * 20 blocks " if these are not so many bytes; "" where path is NULL. Return out. */
+/* Write "held by ROOT -> STEPS" and the views, after "20 blocks " if they are several, and after
+ * "384.00 MiB in 20 blocks " if these are not so many bytes; "" where path is NULL. Return out. */
 char *mt_held_most_text(char *out, size_t size, const struct mt_held_most *most, uint64_t bytes);
 
 #endif

@@ -15,12 +15,12 @@ static json_t *branches(const struct mt_holder_tree *tree, size_t at, size_t end
     for (; at < end; at = tree->step[at].end) {
         const struct mt_holder_step *step = &tree->step[at];
         char text[MT_HOLDER_TEXT];
-        json_t *object =
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "step",
-                      mt_json_text(mt_holder_step_text(text, sizeof text, step)), "bytes",
-                      mt_json_number(step->bytes), "blocks", mt_json_number(step->blocks), "own",
-                      mt_json_number(step->own), "only_here", mt_json_number(step->only), "below",
-                      branches(tree, at + 1, step->end));
+        json_t *object = json_pack(
+            "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "step",
+            mt_json_text(mt_holder_step_text(text, sizeof text, step)), "bytes",
+            mt_json_number(step->bytes), "blocks", mt_json_number(step->blocks), "own",
+            mt_json_number(step->own), "only_here", mt_json_number(step->only), "views",
+            mt_json_number_or_null(step->views), "below", branches(tree, at + 1, step->end));
         if (!step->depth)
             json_object_set_new(object, "root", json_string(mt_holder_root_name(step->root)));
         json_array_append_new(array, object);

@@ -98,11 +98,13 @@ static void print_row(const struct mt_page *page, const struct mt_holder_tree *t
 {
     const struct mt_holder_step *step = &tree->step[last];
     char text[MT_HOLDER_TEXT], safe[TEXT_SIZE], size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    char views[MT_VIEWS_TEXT];
     mt_holder_run_text(text, sizeof text, tree, first, last);
     mt_safe_text(safe, sizeof safe, text, 0, MT_CUT_END, page->style);
-    fprintf(page->out, "%11s %8s  %*s%s%s", mt_size_text(size, step->bytes),
+    fprintf(page->out, "%11s %8s  %*s%s%s%s", mt_size_text(size, step->bytes),
             mt_count_text(count, step->blocks), (int)(2 * indent), "",
-            !tree->step[first].depth && mt_holder_is_garbage(step->root) ? "garbage: " : "", safe);
+            !tree->step[first].depth && mt_holder_is_garbage(step->root) ? "garbage: " : "", safe,
+            mt_holder_views_text(views, step->blocks, step->n_views, step->views));
     if (step->only < step->bytes)
         fprintf(page->out, " (%s also held elsewhere)",
                 mt_size_text(size, step->bytes - step->only));
@@ -156,7 +158,7 @@ static void print_garbage(const struct mt_page *page, const struct mt_holder_tre
 
 void mt_page_paths(const struct mt_page *page, const struct mt_block_held *held)
 {
-    char size[MT_SIZE_TEXT], text[MT_HOLDER_TEXT], safe[TEXT_SIZE], time[MT_SIZE_TEXT];
+    char text[MT_HOLDER_TEXT], safe[TEXT_SIZE], time[MT_SIZE_TEXT], views[MT_VIEWS_TEXT];
     fprintf(page->out, "\nHolders at %s, when %s\n", mt_time_text(time, held->list->time_ns),
             mt_holders_moment_words(held->list->moment));
     for (size_t i = 0; i < held->n; i++) {
@@ -164,9 +166,7 @@ void mt_page_paths(const struct mt_page *page, const struct mt_block_held *held)
         mt_holder_path_text(text, sizeof text, mt_string(page->definitions, by->path));
         mt_safe_text(safe, sizeof safe, text, 0, MT_CUT_END, page->style);
         fprintf(page->out, "  %s%s", mt_holder_is_garbage(by->root) ? "garbage: " : "", safe);
-        if (by->view)
-            fprintf(page->out, ", by a view of %s", mt_size_text(size, by->view));
-        putc('\n', page->out);
+        fprintf(page->out, "%s\n", mt_holder_views_text(views, 1, by->view > 0, by->view));
     }
     if (held->n == MT_HELD_MOST)
         fputs("  and perhaps others\n", page->out);

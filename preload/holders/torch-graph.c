@@ -93,14 +93,53 @@ const char *mt_torch_class(uint64_t object)
     return class_of(object) == NOT_CPP ? NULL : name_in(info_of(mt_word(object)));
 }
 
+/* Return whether a tensor's number of elements stands there: after its shape, whose product it is,
+ * and before its type and its device, that of its storage. */
+static bool is_numel(uint64_t at, unsigned device)
+{
+    enum { INLINE = 5, SHAPE = 8 * (1 + 2 * INLINE + 1) };
+    uint64_t n = mt_word(at - SHAPE), product = 1;
+    for (unsigned i = 0; i < n && n <= INLINE; i++)
+        if (__builtin_mul_overflow(product, mt_word(at - SHAPE + 8 * (i + 1)), &product))
+            return false;
+    uint64_t after = mt_word(at + 8); /* 2 bytes of type, 1 each of device: its type, index, has */
+    return n <= INLINE && product && product == mt_word(at) &&
+           (uint16_t)after < MT_DTYPE_LIMIT - 1 &&
+           (after >> 16 & 0xffffff) == (MT_DEVICE_TYPE_CUDA | device << 8 | 1u << 16);
+}
+
+/* Learn where tensors have their types, if the recorder has seen none that says it. */
+static void learn_type(uint64_t impl)
+{
+    enum { FIRST = 8 * 16, MOST = 8 * 40 };
+    struct mt_tensor_data place = mt_storage_place(
+        (const char *)(uintptr_t)mt_word(impl + (unsigned)mt_torch_head), mt_torch_head);
+    uint64_t found = 0;
+    unsigned n = 0;
+    if (!place.address || !mt_is_readable(impl, MOST + 16))
+        return;
+    for (uint64_t at = impl + FIRST; at < impl + MOST; at += 8)
+        if (is_numel(at, (unsigned)place.device)) {
+            found = at;
+            n++;
+        }
+    if (n == 1)
+        mt_dtype_offset = (int)(found + 8 - impl);
+}
+
 void mt_torch_learn(uint64_t impl)
 {
     static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
+    if (mt_torch_head && mt_dtype_offset > 0)
+        return;
     if (class_of(impl) != TENSOR)
         return;
     for (unsigned i = 0; i < 2 && !mt_torch_head; i++)
         if (mt_is_readable(impl, 64) && class_of(mt_word(impl + (unsigned)heads[i])) == STORAGE)
             mt_torch_head = heads[i];
+    if (mt_torch_head && mt_dtype_offset <= 0 &&
+        class_of(mt_word(impl + (unsigned)mt_torch_head)) == STORAGE)
+        learn_type(impl);
 }
 
 /* Return how many bytes the C library's heap has from there on, if a piece in use begins there: its

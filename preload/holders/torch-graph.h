@@ -12,7 +12,7 @@
 /* Bytes of the head of a TensorImpl or StorageImpl (tensor.h); 0: not known. */
 extern int mt_torch_head;
 
-/* Learn the head from a TensorImpl. */
+/* Learn the head from a TensorImpl, and where it has its type (tensor.h). */
 void mt_torch_learn(uint64_t impl);
 
 /* Reach what a node that is not of Python refers to. */

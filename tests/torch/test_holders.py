@@ -46,6 +46,8 @@ def check_roots(work, forks):
         check(have and have[0] == root and agree(have[1], steps), f"{root} {steps}: found {have}")
     views = [view for _, steps, view in holders.values() if steps[0].startswith("global `views`")]
     equal("a view", views, [400])
+    tree = harness.must_run([MEMTAP, "holders", trace]).stdout
+    check("global `views` of module __main__ -> [0], by a view of 400 B\n" in tree, tree)
 
 
 def check_host(work, forks):
@@ -87,7 +89,8 @@ def check_hostile(work, forks):
         equal(f"{what}: found", len(kept & set(holders)), n)
         check(all(step.isprintable() for _, steps, _ in holders.values() for step in steps), f"{what}: {holders}")
         if what == "deep":
-            path = next(iter(holders.values()))[1]
+            _, path, view = next(iter(holders.values()))
+            equal("deep: a view", view, 400)
             check(len(path) < 70 and any(re.fullmatch(r"\d+ more steps", step) for step in path), f"deep: {path}")
 
 
