@@ -42,7 +42,7 @@ enum mt_setting_kind {
       "long-lived ones and the peaks in at most 256M (--keep)")                                       \
     S(keep_runs, "keep-runs", 0, "MEMTAP_KEEP_RUNS", "all", BOUND, NULL, "BOUND",                \
       "remove traces of ended runs with this output name that\n"                                \
-      "are older than 14d, or exceed 20G in all (14d,20G: both)")                                  \
+      "are older than 14d, or exceed 20G in total (14d,20G: both)")                                  \
     S(holders, "holders", 0, "MEMTAP_HOLDERS", "none", LIST, "oom growth", "WHEN",          \
       "find what keeps each block alive: oom, when memory runs\n"                                   \
       "out; growth, once when it has grown for 64 iterations;\n"                                 \
@@ -51,7 +51,7 @@ enum mt_setting_kind {
       "record when each block is first and last used by kernels,\n"                                \
       "copies and fills")                                                                          \
     S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
-      "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
+      "record CUDA calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \
     S(level, "level", 0, "MEMTAP_LEVEL", "1", LEVEL, NULL, "N",                                             \
       "compress the trace at this zstd level, 1 (default) to 19")                               \

@@ -56,10 +56,9 @@ static char *read_loads(FILE *file, const char *path, char *why, size_t why_size
             free(loads);
             return count == SIM_MAX_EXPERTS
                        ? FAIL("--skew %s: more than %d experts", path, SIM_MAX_EXPERTS)
-                       : FAIL(
-                             "--skew %s: load %d is '%s'; give a number from 0 up for each expert, "
-                             "blanks between",
-                             path, count + 1, word);
+                       : FAIL("--skew %s: load %d is '%s'; give one number of at least 0 per "
+                              "expert, separated by whitespace",
+                              path, count + 1, word);
         }
         all += load;
         used += (size_t)snprintf(loads + used, WORD, "%s%s", count++ ? "," : "", word);

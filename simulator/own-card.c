@@ -115,7 +115,7 @@ static const char *read_lines(struct own_card *card, FILE *file, unsigned *numbe
     if (!wrong && ferror(file))
         wrong = strerror(errno);
     if (!wrong && !card->gpu.name)
-        wrong = "no line names the card that this one is like, such as like = h100";
+        wrong = "the base card is missing; add a line such as like = h100";
     if (!wrong && card->gpu.memory <= card->gpu.context + MIB(2))
         wrong = "memory is too small for a context and one allocation";
     if (!wrong && card->gpu.board < card->gpu.memory)

@@ -176,9 +176,8 @@ static void say_leaks(const struct mt_analysis *analysis, const struct mt_device
     const struct mt_sums *leaks = &device->leaks;
     if (!leaks->blocks)
         return;
-    fprintf(out, "%s in %s allocation%s was not freed at the end",
-            mt_size_text(bytes, leaks->bytes), mt_count_text(count, leaks->blocks),
-            leaks->blocks == 1 ? "" : "s");
+    fprintf(out, "%s in %s allocation%s never freed", mt_size_text(bytes, leaks->bytes),
+            mt_count_text(count, leaks->blocks), leaks->blocks == 1 ? " was" : "s were");
     if (leaks->n && leaks->sum[0].stack) {
         fputs(leaks->n == 1                            ? ", from "
               : leaks->sum[0].bytes > leaks->bytes / 2 ? ", most of it from "
@@ -215,7 +214,7 @@ static void say_free(const struct mt_analysis *analysis, const struct mt_device 
     if (device->of_cuda || say_most_reserved(analysis, device, out) ||
         device->cached < device->at.reserved / MUCH_FREE || !device->cached)
         return;
-    fprintf(out, "%s of the %s that PyTorch reserved is free there",
+    fprintf(out, "%s of the %s that PyTorch reserved is free at that moment",
             mt_size_text(free, device->cached), mt_size_text(reserved, device->at.reserved));
     enum mt_free_kind kind = mt_cached_kind(cached);
     uint64_t bytes = kind == MT_FREE_OTHERS  ? cached->others

@@ -88,7 +88,9 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
         snprintf(out, size, "CUDA has no %s in one piece for the program's own call",
                  mt_size_text(a, oom->wanted));
     else if (oom->of_library)
-        snprintf(out, size, "%s asked CUDA for it: of the card, %s is free, and PyTorch holds %s",
+        snprintf(out, size,
+                 "%s requested it from CUDA; %s of the card is free, and PyTorch "
+                 "holds %s",
                  mt_library_of(analysis->replay.definitions, oom->stack),
                  story->on_card ? mt_size_text(a, story->on_card) : "too little",
                  mt_size_text(b, oom->reserved));
@@ -106,7 +108,7 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
     else if (story->is_of_others)
         others_text(story, analysis, out, size);
     else if (story->missed_by)
-        snprintf(out, size, "%s is allocated; all free memory together is %s too little",
+        snprintf(out, size, "%s is allocated; the request exceeds all free memory by %s",
                  mt_size_text(a, oom->allocated), mt_size_text(b, story->missed_by));
     else
         snprintf(out, size, "%s is allocated, %s of PyTorch's cache is unused, %s of the card",

@@ -225,10 +225,10 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
 {
     char a[MT_SIZE_TEXT];
     if (story->is_in_pieces)
-        fprintf(page->out, "  %s is free in all, in pieces that are too small.\n",
+        fprintf(page->out, "  %s is free in total, but in pieces that are too small.\n",
                 mt_size_text(a, story->usable + story->on_card));
     else if (story->missed_by)
-        fprintf(page->out, "  All free memory%s together is %s too little.\n",
+        fprintf(page->out, "  The request exceeds all free memory%s by %s.\n",
                 story->device->private_pools.free ? " outside private pools" : "",
                 mt_size_text(a, story->missed_by));
     if (story->without_limit != MT_SERVED_UNKNOWN)

@@ -59,7 +59,7 @@ static void print_trend(const struct mt_page *page, const struct mt_device *devi
     struct mt_free_trend trend = mt_spans_free_trend(device->spans);
     const char *word = device->spans->serves ? "step" : "iteration";
     if (trend.first && trend.last > trend.first)
-        fprintf(page->out, "Free at %s %u's peak: %.1f %%; at %s %u's peak: %.1f %%.\n", word,
+        fprintf(page->out, "Free at the peak of %s %u: %.1f %%; of %s %u: %.1f %%.\n", word,
                 trend.first, 100 * trend.first_part, word, trend.last, 100 * trend.last_part);
 }
 

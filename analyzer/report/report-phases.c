@@ -117,8 +117,8 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
     fprintf(page->out, "\nHighest in any other phase: %s in %s.\n", mt_size_text(size, next->most),
             where);
     if (device->category[category].bytes > distance)
-        fprintf(page->out, "Reducing %s by more than %s moves the peak there.\n",
-                mt_categories[category].label, mt_size_text(less, distance));
+        fprintf(page->out, "Saving more than %s of %s moves the peak there.\n",
+                mt_size_text(less, distance), mt_categories[category].label);
 }
 
 void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,

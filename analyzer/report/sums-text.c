@@ -143,8 +143,8 @@ json_t *mt_json_host(const struct mt_analysis *analysis)
 
 static const char *const titles[] = {
     [MT_IDLE_NEVER] = "  never copied or set (is it needed?)",
-    [MT_IDLE_AFTER] = "  copied or set before, not later (freed late?)",
-    [MT_IDLE_UNTIL] = "  copied or set later only (is it allocated early?)",
+    [MT_IDLE_AFTER] = "  copied or set before, not later (freed too late?)",
+    [MT_IDLE_UNTIL] = "  copied or set only later (allocated too early?)",
 };
 
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
@@ -155,12 +155,11 @@ void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
         is_any |= idle->kind[kind].blocks != 0;
     if (idle->unseen)
         fprintf(page->out,
-                "\nIn use at that moment? Unknown: memtap did not record what %s touched.\n",
+                "\nIn use at that moment? Unknown: the memory that %s touched was not recorded.\n",
                 idle->unseen);
     if (!is_any)
         return;
-    fputs("\nIn use at that moment? By copies and memsets; memtap does not see kernels:\n",
-          page->out);
+    fputs("\nIn use at that moment? Judged by copies and memsets, not by kernels:\n", page->out);
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
         print_list(page, titles[kind], &idle->kind[kind]);
 }

@@ -70,7 +70,7 @@ export class LiveRun implements Run {
       try {
         if (!(await this.update())) continue;
       } catch {
-        say("memtap view has ended. This is what it had read.");
+        say("memtap view has ended. This is the last state that it read.");
         return;
       }
       await refresh();

@@ -35,7 +35,7 @@ const TAB_LABELS: { [tab in Tab]: string } = {
 function fail(why: string) {
   document.documentElement.dataset["state"] = "error";
   const has_texts = !has_opened && document.querySelector("#texts pre") !== null;
-  write(byId("message"), plain(why) + (has_texts ? " The report stands below as text." : ""));
+  write(byId("message"), plain(why) + (has_texts ? " The report is below as text." : ""));
   byId("message").hidden = false;
   byId("drop").hidden = false;
   document.documentElement.classList.toggle("texts", has_texts);

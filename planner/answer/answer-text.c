@@ -105,7 +105,7 @@ static void put_fits(FILE *out, const struct mt_plan_answer *answer, const struc
     char text[240], left[MT_SIZE_TEXT];
     snprintf(text, sizeof text, "It fits as it is: at least %s of the card stay free (%s).%s",
              mt_size_text(left, answer->free), answer->plan->is_exact ? "replayed" : "modelled",
-             answer->n ? " What leaves more room:" : "");
+             answer->n ? " These leave more room:" : "");
     mt_put_lines(out, style, text);
     put_ways(out, answer, style);
 }
@@ -116,16 +116,15 @@ static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
     struct mt_way_words words;
     char text[120], more[MT_SIZE_TEXT];
     mt_put_lines(out, style,
-                 answer->has_changes ? "It does not fit. No setting makes it fit, no change that "
-                                       "memtap can model, and no two "
-                                       "of them."
+                 answer->has_changes ? "It does not fit. No setting, no change that memtap can "
+                                       "model, and no pair of them makes it fit."
                                      : "It does not fit, and none of these settings makes it fit.");
     if (!answer->missing)
         return;
     mt_way_words(&words, answer, &answer->nearest);
-    snprintf(text, sizeof text, "%s %s more of the card%s",
-             words.n ? "Nearest, with" : "As it is it needs", mt_size_text(more, answer->missing),
-             words.n ? ":" : ".");
+    snprintf(text, sizeof text, "%s %s more than the card has%s",
+             words.n ? "The nearest miss needs" : "As it is, it needs",
+             mt_size_text(more, answer->missing), words.n ? ":" : ".");
     mt_put_lines(out, style, text);
     put_actions(out, &words, "", style);
 }

@@ -15,7 +15,7 @@ const char *const mt_cost_names[MT_N_COSTS] = {
 
 /* clang-format off */
 static const struct mt_remedy remedies[] = {
-    {"no-grad", MT_COSTS_NOTHING, "with torch.no_grad(): around the evaluation", false, "nothing, if no backward is to follow"},
+    {"no-grad", MT_COSTS_NOTHING, "with torch.no_grad(): around the evaluation", false, "nothing, if no backward follows"},
     {"optimizer:adamw-fused", MT_COSTS_NOTHING, "torch.optim.AdamW(..., fused=True)", true, "nothing, if it is Adam now"},
     {"optimizer:adamw", MT_COSTS_NOTHING, "torch.optim.AdamW(...)", true, "nothing, if it is Adam now"},
     {"drop-exception", MT_COSTS_NOTHING, "retry after the except block, not in it: the exception keeps the tensors of the failed attempt",
@@ -28,11 +28,11 @@ static const struct mt_remedy remedies[] = {
     {"keep-nothing", MT_COSTS_NOTHING, "keep nothing from one iteration to the next: loss.item(), tensor.detach().cpu(), del",
      false, "nothing, if nothing needs them"},
     {"optimizer:adamw-for-loop", MT_COSTS_TIME, "torch.optim.AdamW(..., foreach=False)",
-     true, "time: a step goes parameter by parameter"},
+     true, "time: a step updates parameters one by one"},
     {"checkpoint:", MT_COSTS_TIME, "torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False) for each call of %s",
      true, "time: %s runs again in backward"},
     {"offload:activations", MT_COSTS_TIME, "with torch.autograd.graph.save_on_cpu(pin_memory=True): around forward",
-     true, "time: what backward needs goes to the host and back"},
+     true, "time: saved tensors go to the host and back"},
     {"offload:optimizer", MT_COSTS_TIME, "let the optimizer step on the CPU, with its state there",
      true, "time: gradients go to the host, parameters come back"},
     {"offload:parameters", MT_COSTS_TIME,
@@ -41,7 +41,7 @@ static const struct mt_remedy remedies[] = {
     {"batch:", MT_COSTS_TIME, "a batch of %s the size, gradients accumulated to match",
      false, "time: smaller batches, more of them"},
     {"precision:autocast", MT_COSTS_EXACTNESS, "with torch.autocast(\"cuda\", torch.bfloat16): around forward and loss",
-     false, "exactness: products have 16 bits"},
+     false, "exactness: products are computed in 16 bits"},
     {"optimizer:adam8bit", MT_COSTS_EXACTNESS, "bitsandbytes.optim.AdamW8bit(...)",
      true, "exactness: the optimizer's state has 8 bits"},
     {"optimizer:adafactor", MT_COSTS_EXACTNESS, "torch.optim.Adafactor(...)", true, "exactness: another optimizer"},

@@ -63,8 +63,8 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
     }
     if (requests->unknown) {
         snprintf(text, sizeof text,
-                 "The trace lacks the requests of %s%s: the block's size is used instead, and "
-                 "one stream and pool for all.",
+                 "The trace lacks the requests of %s%s: the sizes of their blocks are used "
+                 "instead, with one stream and pool.",
                  requests->unknown == requests->allocs ? "all " : "",
                  allocations_text(a, requests->unknown));
         mt_put_lines(out, style, text);
@@ -203,7 +203,7 @@ static void print_floor(const struct mt_plan *plan, FILE *out)
     uint64_t floor = plan->floor.packing ? plan->floor.packing : plan->floor.live;
     fprintf(out, "\n%11s  live at the peak, %s: no allocator needs less\n",
             mt_size_text(live, plan->floor.live),
-            plan->requests->ooms ? "with what failed" : "as requested");
+            plan->requests->ooms ? "with the failed request" : "as requested");
     if (plan->floor.packing)
         fprintf(out, "%11s  smallest known packing of the recorded lifetimes\n",
                 mt_size_text(packed, plan->floor.packing));

@@ -19,7 +19,7 @@ def in_help(*command):
     text = subprocess.run([memtap, *command, "--help"], capture_output=True, text=True,
                           check=True).stdout
     options = set(OPTION.findall(text.partition("Options:")[2].partition("\n\n")[0]))
-    verbs = text.partition("\nVerbs:\n")[2].partition("\n\n")[0]
+    verbs = text.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
     for verb in re.findall(rf"^  {command[-1]} ([a-z]+) ", verbs, re.M) if command else ():
         options |= in_help(*command, verb)[1]
     return text, options

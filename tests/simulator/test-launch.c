@@ -60,7 +60,7 @@ START_TEST(a_file_has_a_card)
         {"like = h100\nmemory 5\n", ": line 2: not a line of the form"},
         {"like = h100\nmemory = 100\n", ": line 2: memory is too small"},
         {"like = h100\nlike = h200\n", ": line 2: like: must be the first line"},
-        {"", ": no line names the card"},
+        {"", ": the base card is missing"},
     };
     char why[512] = "";
     const struct sim_gpu *h100 = sim_gpu_find("h100"), *gpu;

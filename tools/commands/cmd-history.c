@@ -98,8 +98,8 @@ static const struct mt_option trend_options[] = {
 static const struct mt_option prune_options[] = {
     {0, "keep-last", "N", "keep the newest N of each program and branch", NULL, mt_note_number, PLACE(keep_last),
      1, INT32_MAX},
-    {0, "older-than", "TIME", "forget only runs older than this: 90d, 12w, 6h", NULL, note_age, PLACE(older_than_ns)},
-    {'n', "dry-run", NULL, "print what would be forgotten, without forgetting it", NULL, mt_note_flag, PLACE(dry_run)},
+    {0, "older-than", "TIME", "remove only runs older than this: 90d, 12w, 6h", NULL, note_age, PLACE(older_than_ns)},
+    {'n', "dry-run", NULL, "print what would be removed, and remove nothing", NULL, mt_note_flag, PLACE(dry_run)},
     {0, "copies", "FOLDER", "also remove copies in this folder: that of add --keep,\nif it is "
                             "not next to the history", NULL,
      mt_note_text, PLACE(copies)},
@@ -266,10 +266,10 @@ static int prune(const struct mt_command *command, struct mt_store *store,
     if (!rc && runs.n && !arguments->dry_run)
         rc = mt_history_forget(store, &runs, remove_copy, &pruning);
     if (!rc && runs.n) {
-        puts(arguments->dry_run ? "Would forget:" : "Forgotten:");
+        puts(arguments->dry_run ? "Would remove:" : "Removed:");
         mt_runs_text(&runs, stdout, &style);
     } else if (!rc) {
-        puts("Nothing to forget");
+        puts("Nothing to remove");
     }
     mt_runs_clear(&runs);
     return rc ? rc : pruning.code;
@@ -316,8 +316,8 @@ const struct mt_command mt_history_verbs[] = {
      "Charts the newest runs of a program, finds where memory changed for good, and names\n"
      "the commits around each change and its call sites.",
      trend_options, 0, run_trend},
-    {"history prune", "[OPTION]...", "forget old runs",
-     "Forgets old runs, removes their traces that the history copied, and lists them.",
+    {"history prune", "[OPTION]...", "remove old runs",
+     "Removes old runs, and the history's own copies of their traces, and lists them.",
      prune_options, 0, run_prune},
     {0},
 };

@@ -105,9 +105,9 @@ static int check_output(const char *output)
         return 0;
     int rc = mt_make_folders(output);
     if (rc)
-        return mt_fail("%s: the trace's folder: %s", folder, strerror(-rc));
+        return mt_fail("%s: cannot create the trace's folder: %s", folder, strerror(-rc));
     if (access(folder, W_OK | X_OK))
-        return mt_fail("%s: the trace's folder: %s", folder, strerror(errno));
+        return mt_fail("%s: cannot create the trace's folder: %s", folder, strerror(errno));
     return 0;
 }
 

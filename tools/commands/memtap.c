@@ -87,8 +87,8 @@ static const struct mt_command commands[] = {
      mt_blocks_options, 0, mt_run_blocks},
     {"holders", "[OPTION]... [TRACE]...", "show what keeps memory alive",
      "Shows what keeps the GPU memory alive: the variables, containers and graphs of the\n"
-     "program from which it is reached, by bytes, and what is garbage. memtap run --holders\n"
-     "says when they are recorded.",
+     "program that lead to it, by bytes, and what is garbage. Record them with memtap run\n"
+     "--holders.",
      mt_holders_options, 0, mt_run_holders},
     {"check", "TRACE... [OPTION]...", "check runs against limits; exit code 1 if one is broken",
      "Checks each trace against a budget, earlier runs, or both. For each broken limit it\n"
@@ -128,7 +128,7 @@ static const struct mt_command commands[] = {
      "or an SQLite export of Nsight Systems to a trace, which every command then reads. Nothing\n"
      "in the file is executed.",
      mt_import_options, 0, mt_run_import},
-    {"history", "VERB [OPTION]...", "track runs over time: add, list, show, trend, prune",
+    {"history", "SUBCOMMAND [OPTION]...", "track runs over time: add, list, show, trend, prune",
      "Keeps the memory use of many runs in one file, with the commit of each run, and finds\n"
      "the commit at which memory grew.",
      mt_no_options, 0, NULL, mt_history_verbs},
@@ -208,7 +208,10 @@ static int fail_unknown(const struct mt_command *command, const struct mt_comman
                         const char *name)
 {
     char meant[128];
-    const char *what = *name == '-' ? "option" : command->verbs ? "verb" : "command", *missing;
+    const char *what = *name == '-'     ? "option"
+                       : command->verbs ? "subcommand"
+                                        : "command",
+               *missing;
     struct mt_nearest nearest = {.typed = name, .length = strlen(name)};
     for (; all->name; all++)
         mt_nearest_offer(&nearest, word_of(all));
@@ -223,11 +226,11 @@ static int fail_unknown(const struct mt_command *command, const struct mt_comman
 
 static void print_verbs(const struct mt_command *command)
 {
-    printf("Usage: memtap %s %s\n\n%s\n\nVerbs:\n", command->name, command->operands,
+    printf("Usage: memtap %s %s\n\n%s\n\nSubcommands:\n", command->name, command->operands,
            command->description);
     for (const struct mt_command *verb = command->verbs; verb->name; verb++)
         printf("  %-14s %s\n", verb->name, verb->summary);
-    printf("\nSee memtap help %s VERB for a verb.\n", command->name);
+    printf("\nSee memtap help %s SUBCOMMAND for a subcommand.\n", command->name);
 }
 
 static void print_overview(void)
@@ -298,7 +301,7 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
         return print_help(command);
     if (command->verbs)
         return argc > 1 ? fail_unknown(command, command->verbs, argv[1])
-                        : mt_fail_usage(command, "no verb given");
+                        : mt_fail_usage(command, "no subcommand given");
     if (!command->runs_command) {
         signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
         mt_bounds_begin();

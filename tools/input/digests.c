@@ -95,8 +95,8 @@ static void print_text(const struct mt_digest *run, const struct mt_digest *base
                        const char *what, const char *is, const char *was)
 {
     if (*is && *was && strcmp(is, was))
-        mt_say("%s: %s is %s, but that of %s was %s; comparing anyway", run->path, what, is,
-               baseline->path, was);
+        mt_say("%s: %s is %s, but was %s in %s; comparing anyway", run->path, what, is, was,
+               baseline->path);
 }
 
 static void print_number(const struct mt_digest *run, const struct mt_digest *baseline,

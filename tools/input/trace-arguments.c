@@ -70,7 +70,7 @@ static int read_categories(const struct mt_command *command, const char *value,
 #define RULES_OPTION MT_RULES_OPTION(mt_trace_arguments, rules)
 
 #define MIN_SIZE_OPTION(help) {0, "min-size", "SIZE", help, NULL, mt_note_size, PLACE(question.filter.least)}
-#define CATEGORY_OPTION {0, "category", "NAME", "only blocks of these categories, with commas between", \
+#define CATEGORY_OPTION {0, "category", "NAME", "only blocks of these categories, comma-separated", \
     &MT_CATEGORIES(MT_CATEGORY_CHOICE)[1], mt_note_text, PLACE(categories)}
 #define MODULE_OPTION {0, "module", "NAME", "only blocks of this module and its parts: layers.3, *.mlp", \
     NULL, mt_note_text, PLACE(question.filter.module)}
@@ -147,7 +147,7 @@ const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
     {0, "by", "WHAT", "group by this instead of call sites: {}", MT_PROPERTY_NAMES, note_by, PLACE(question.by)},
     HTML_OPTION, LIBRARY_FRAMES_OPTION("show library frames below each call site"), RANK_OPTION,
-    QUESTION_OPTIONS, TOP_OPTION("rows of each table at most"),
+    QUESTION_OPTIONS, TOP_OPTION("show at most N rows of each table"),
     SORT_OPTION("sort tables by bytes (the default), blocks or name", "bytes blocks name"),
     MIN_SIZE_OPTION("leave out rows of fewer bytes, such as \"64 MiB\""), CATEGORY_OPTION, MODULE_OPTION, {0}};
 const struct mt_option mt_blocks_options[] = {

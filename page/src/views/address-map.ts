@@ -233,7 +233,7 @@ export class AddressMap {
       ? `${plural(this.segments.length, "segment")}, ${size(bytes)}: ${size(used)} in blocks, ${size(bytes - used)} free ` +
         `(${part(bytes - used, bytes)}), largest free piece ${size(Math.max(...this.segments.map((one) => one.hole)))}` +
         (empty.length ? `; no block in ${count(empty.length)} of them` : "")
-      : "No segment is in this trace at this moment: it tells of no memory that CUDA handed out.";
+      : "The trace has no segments at this moment: it does not contain the memory that CUDA handed out.";
   }
 
   private held(): Segment[] {

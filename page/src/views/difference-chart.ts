@@ -216,7 +216,7 @@ export class DifferenceChart {
         context.fillText(k ? `#${k}` : "start", this.pixel(k) + 3, top + 22);
       }
     else
-      context.fillText("The runs stand over each other from their first to their last moment: one of them has no iterations.",
+      context.fillText("The runs are aligned by their first and last moments, because one of them has no iterations.",
         LEFT, top + 22);
     context.restore();
   }

@@ -22,7 +22,7 @@ const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
 const BYTES_EACH = 2 << 20, START = 64 << 10; // that one analyzer's worker reads; what each trace takes besides
 
 /** What the charts' common axis counts. */
-const AXES = { steps: "by iteration", clock: "by wall clock", own: "from each start" } as const;
+const AXES = { steps: "by iteration", clock: "by wall clock", own: "from each rank's start" } as const;
 type Axis = keyof typeof AXES;
 
 /** A rank's summary, or the reason why it cannot be read. */

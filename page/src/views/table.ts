@@ -69,7 +69,7 @@ export class TableView {
   draw() {
     const rows = this.found(), bytes = sum(rows), blocks = rows.reduce((all, row) => all + row.blocks, 0);
     this.said.textContent = (this.what === "table" ? `${plural(rows.length, "call site")}, ${size(bytes)}`
-      : `${plural(blocks, "block")} in the visible range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in all`) +
+      : `${plural(blocks, "block")} in the visible range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in total`) +
       (rows.length < this.rows.length ? ` of ${size(this.whole)}` : "");
     this.told(this.store.state.search ? `${plural(rows.length, "line")} of ${this.rows.length} found: ${size(bytes)}` : "");
     this.table.set(rows);
