@@ -168,17 +168,39 @@ static bool describe_device(const char *folder)
 
 /* --- loading ------------------------------------------------------------------------------- */
 
+/* Return the processor for which an ELF file is built; 0: it is not one. */
+static unsigned processor_of(const char *path)
+{
+    ElfW(Ehdr) head = {0};
+    FILE *file = fopen(path, "re");
+    bool is_read = file && fread(&head, sizeof head, 1, file) == 1;
+    if (file)
+        fclose(file);
+    return is_read && !memcmp(head.e_ident, ELFMAG, SELFMAG) ? head.e_machine : 0;
+}
+
+/* Return why it was not loaded. The loader skips what is built for another processor, and reports
+ * that there is no file. */
+static const char *why_not(const char *path)
+{
+    const char *why = dlerror();
+    unsigned processor = processor_of(path);
+    return processor && processor != processor_of("/proc/self/exe")
+               ? "it is built for another processor"
+               : why;
+}
+
 /* Load a library by its path, so that no other of its name answers, and bound to its own names
  * first: the stand-in has the same ones. */
 static void *load(const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    void *library = NULL;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path)
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (!library)
         sim_print("cuDNN in %s cannot be used: %s; convolutions have no workspaces", folder,
-                  dlerror());
+                  why_not(path));
     return library;
 }
 
