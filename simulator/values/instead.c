@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "instead.h"
 
+#include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The arguments of the host's operator are CUDA's of the same names, in whatever order a release
  * has them. */
+static bool compute_lstm_cell(struct sim_values *stack);
+static bool compute_gru_cell(struct sim_values *stack);
+
 static const struct equivalent {
-    const char *name, *host; /* NULL: a recurrent network */
+    const char *name, *host; /* NULL: a recurrent network, or: */
     size_t results;          /* how many first results are the same */
+    bool (*function)(struct sim_values *stack);
 } equivalents[] = {
     {"aten::_scaled_dot_product_efficient_attention", "aten::_scaled_dot_product_attention_math",
      1},
@@ -18,6 +24,8 @@ static const struct equivalent {
     {"aten::cudnn_grid_sampler", "aten::grid_sampler_2d", 1},
     {"aten::_cudnn_ctc_loss", "aten::_ctc_loss", 1},
     {"aten::_cudnn_rnn", NULL, 3},
+    {"aten::_thnn_fused_lstm_cell", NULL, 2, compute_lstm_cell},
+    {"aten::_thnn_fused_gru_cell", NULL, 1, compute_gru_cell},
 };
 
 /* Names that differ: the host's, CUDA's. */
@@ -162,6 +170,157 @@ static bool of_network(const struct sim_replaced *op, const struct sim_value *ar
     return instead->entry != NULL;
 }
 
+/* --- cells of recurrent networks ------------------------------------------------------------- */
+
+/* A matrix's numbers, or one row of them for all; NULL: zeros. To be freed. */
+struct numbers {
+    double *number;
+    size_t rows, columns;
+};
+
+static double at(const struct numbers *of, size_t row, size_t column)
+{
+    return of->number ? of->number[(of->rows > 1 ? row * of->columns : 0) + column] : 0;
+}
+
+static double logistic(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* Make a dense tensor of the shape of another. */
+static void *dense_like(const void *tensor, unsigned type)
+{
+    int64_t strides[2] = {1, 1};
+    size_t n = sim_dimensions(tensor);
+    if (n == 2)
+        strides[0] = sim_sizes(tensor)[1];
+    return n == 1 || n == 2 ? sim_torch_tensor(sim_sizes(tensor), strides, n, type) : NULL;
+}
+
+/* Read a tensor of the host; none: zeros. */
+static bool read_numbers(struct numbers *out, const struct sim_value *value)
+{
+    *out = (struct numbers){0};
+    if (value->tag != SIM_TAG_TENSOR || value->object == sim_layout.undefined)
+        return true;
+    void *copy = dense_like(value->object, SIM_TYPE_DOUBLE);
+    size_t n = (size_t)sim_numel(value->object), dimensions = sim_dimensions(value->object);
+    bool is_copied = copy && sim_torch_copy(copy, value->object);
+    out->number = is_copied ? malloc((n + 1) * sizeof(double)) : NULL;
+    if (out->number) {
+        memcpy(out->number, sim_elements(copy), n * sizeof(double));
+        out->rows = dimensions == 2 ? (size_t)sim_sizes(copy)[0] : 1;
+        out->columns = (size_t)sim_sizes(copy)[dimensions - 1];
+    }
+    if (copy)
+        sim_drop(copy);
+    return out->number;
+}
+
+/* Make a tensor of the host like another one, with these numbers. NULL: it cannot be made. */
+static void *write_numbers(const double *number, const void *like)
+{
+    void *made = dense_like(like, sim_dtype(like)), *exact = dense_like(like, SIM_TYPE_DOUBLE);
+    bool is_written = false;
+    if (made && exact) {
+        memcpy(sim_elements(exact), number, (size_t)sim_numel(like) * sizeof(double));
+        is_written = sim_torch_copy(made, exact);
+    }
+    if (exact)
+        sim_drop(exact);
+    if (made && !is_written)
+        sim_drop(made);
+    return is_written ? made : NULL;
+}
+
+enum { INPUT_GATES, HIDDEN_GATES, STATE, INPUT_BIAS, HIDDEN_BIAS, CELL_ARGUMENTS };
+
+/* Compute a cell's next states, `results` of them after one another. */
+typedef void next_states(const struct numbers part[CELL_ARGUMENTS], size_t row, size_t column,
+                         double *out, size_t apart);
+
+/* Replace gates, state and biases by the next states. */
+static bool compute_cell(struct sim_values *stack, size_t gates, size_t results, next_states *next)
+{
+    struct numbers part[CELL_ARGUMENTS] = {0};
+    bool is_read = stack->end - stack->begin == CELL_ARGUMENTS;
+    for (size_t i = 0; is_read && i < CELL_ARGUMENTS; i++)
+        is_read = read_numbers(&part[i], &stack->begin[i]);
+    size_t rows = part[STATE].rows, columns = part[STATE].columns;
+    is_read = is_read && part[INPUT_GATES].rows == rows && part[HIDDEN_GATES].rows == rows;
+    for (size_t i = 0; is_read && i < CELL_ARGUMENTS; i++)
+        is_read = !part[i].number || part[i].columns == (i == STATE ? 1 : gates) * columns;
+    double *out = is_read ? calloc(rows * columns + 1, results * sizeof *out) : NULL;
+    for (size_t i = 0; out && i < rows * columns; i++)
+        next(part, i / columns, i % columns, out + i, rows * columns);
+    void *made[2] = {NULL};
+    bool are_made = out != NULL;
+    for (size_t i = 0; out && i < results; i++) {
+        made[i] = write_numbers(out + i * rows * columns, stack->begin[STATE].object);
+        are_made = are_made && made[i];
+    }
+    while (stack->end > stack->begin)
+        sim_drop_value(--stack->end);
+    for (size_t i = 0; i < results; i++)
+        if (are_made)
+            *stack->end++ = (struct sim_value){.object = made[i], .tag = SIM_TAG_TENSOR};
+        else if (made[i])
+            sim_drop(made[i]);
+    free(out);
+    for (size_t i = 0; i < CELL_ARGUMENTS; i++)
+        free(part[i].number);
+    return are_made;
+}
+
+/* Return what the input contributes to a gate, and what the state does. */
+static double of_input(const struct numbers *part, size_t row, size_t column)
+{
+    return at(&part[INPUT_GATES], row, column) + at(&part[INPUT_BIAS], row, column);
+}
+
+static double of_state(const struct numbers *part, size_t row, size_t column)
+{
+    return at(&part[HIDDEN_GATES], row, column) + at(&part[HIDDEN_BIAS], row, column);
+}
+
+/* Gates: input, forget, cell, output. States: hidden, cell. */
+static void next_of_lstm(const struct numbers part[CELL_ARGUMENTS], size_t row, size_t column,
+                         double *out, size_t apart)
+{
+    double gate[4];
+    for (size_t i = 0; i < 4; i++) {
+        size_t place = i * part[STATE].columns + column;
+        gate[i] = of_input(part, row, place) + of_state(part, row, place);
+    }
+    double cell =
+        logistic(gate[1]) * at(&part[STATE], row, column) + logistic(gate[0]) * tanh(gate[2]);
+    out[0] = logistic(gate[3]) * tanh(cell);
+    out[apart] = cell;
+}
+
+/* Gates: reset, update, new. */
+static void next_of_gru(const struct numbers part[CELL_ARGUMENTS], size_t row, size_t column,
+                        double *out, size_t apart)
+{
+    size_t update = part[STATE].columns + column, fresh = update + part[STATE].columns;
+    double reset = logistic(of_input(part, row, column) + of_state(part, row, column)),
+           kept = logistic(of_input(part, row, update) + of_state(part, row, update)),
+           new = tanh(of_input(part, row, fresh) + reset * of_state(part, row, fresh));
+    (void)apart;
+    out[0] = new + kept *(at(&part[STATE], row, column) - new);
+}
+
+static bool compute_lstm_cell(struct sim_values *stack)
+{
+    return compute_cell(stack, 4, 2, next_of_lstm);
+}
+
+static bool compute_gru_cell(struct sim_values *stack)
+{
+    return compute_cell(stack, 3, 1, next_of_gru);
+}
+
 /* --- any of them ----------------------------------------------------------------------------- */
 
 bool sim_begin_instead(const struct sim_replaced *op, const struct sim_value *arguments,
@@ -170,7 +329,13 @@ bool sim_begin_instead(const struct sim_replaced *op, const struct sim_value *ar
     static _Atomic(const char *) entries[sizeof(equivalents) / sizeof(equivalents[0])];
     const struct equivalent *found = find_equivalent(op->entry);
 
-    *instead = (struct sim_instead){.results = found->results};
+    *instead = (struct sim_instead){.results = found->results, .function = found->function};
+    if (found->function) {
+        instead->entry = op->entry;
+        instead->n = op->arguments;
+        memcpy(instead->arguments, arguments, instead->n * sizeof(instead->arguments[0]));
+        return op->arguments == CELL_ARGUMENTS;
+    }
     if (!found->host)
         return of_network(op, arguments, instead);
     instead->entry =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that only CUDA has, and the operators of the host that compute the same. */
+/* Operators that only CUDA has, and what computes the same on the host: mostly an operator. */
 #ifndef SIM_INSTEAD_H
 #define SIM_INSTEAD_H
 
@@ -14,6 +14,9 @@ struct sim_instead {
     size_t n;
     size_t results; /* as many of the host's first results are also those of CUDA's operator */
     void *list;     /* a list among the arguments that was made for the call, or NULL; owned */
+    /* In place of the host's operator, which has no kernel: replaces arguments by so many results.
+     * false: it cannot. NULL: there is a kernel. */
+    bool (*function)(struct sim_values *stack);
 };
 
 /* Return whether another operator of the host computes the same. */

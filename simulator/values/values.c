@@ -29,7 +29,8 @@ enum {
 
 struct run {
     struct sim_replaced *op;
-    const char *entry;      /* the host's operator, mostly the same one */
+    const char *entry;                          /* the host's operator, mostly the same one */
+    bool (*function)(struct sim_values *stack); /* instead of its kernel; NULL: its kernel */
     size_t host_results;    /* of its results, so many are also the operator's */
     struct sim_values host; /* the arguments, then the results, of the host's kernel */
     struct written {
@@ -186,7 +187,7 @@ static bool add_arguments(struct run *run, const struct sim_value *arguments, si
     const char *slot = sim_kernel_slot(run->entry, SIM_SLOT_HOST);
     size_t results = sim_results(run->entry);
 
-    if (!sim_field(slot, 0) || !sim_field(slot, 8) ||
+    if ((!run->function && (!sim_field(slot, 0) || !sim_field(slot, 8))) ||
         !sim_torch_stack(&run->host, (n > results ? n : results) + 1))
         return false;
     for (size_t i = 0; i < n; i++)
@@ -201,6 +202,7 @@ static bool add_instead(struct run *run, const struct sim_value *arguments)
     bool added = sim_begin_instead(run->op, arguments, &instead);
 
     run->entry = instead.entry;
+    run->function = instead.function;
     run->host_results = instead.results;
     added = added && add_arguments(run, instead.arguments, instead.n, 0);
     sim_end_instead(&instead);
@@ -309,9 +311,10 @@ static void compute(struct run *run, uint64_t keys)
 
     if (random)
         sim_torch_swap_generator();
-    if (!sim_torch_call((sim_boxed *)(uintptr_t)sim_field(slot, 8), sim_field(slot, 0), &handle,
-                        keys, &run->host) ||
-        run->host.end - run->host.begin != (ptrdiff_t)sim_results(run->entry)) {
+    if (run->function ? !run->function(&run->host)
+                      : !sim_torch_call((sim_boxed *)(uintptr_t)sim_field(slot, 8),
+                                        sim_field(slot, 0), &handle, keys, &run->host) ||
+                            run->host.end - run->host.begin != (ptrdiff_t)sim_results(run->entry)) {
         op->failures++;
         run->computes = false;
     }

@@ -120,6 +120,10 @@ def written_out():
             made = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
         function, arguments = module(made)
         yield f"a module {type(made).__name__} of {len(list(made.parameters()))} parameters", function, arguments(x)
+    for made in (nn.LSTMCell(8, 4), nn.LSTMCell(8, 4, bias=False), nn.GRUCell(8, 4), nn.GRUCell(8, 4, bias=False),
+                 nn.GRUCell(8, 4, dtype=torch.float16)):
+        function, arguments = module(made)
+        yield f"a module {type(made).__name__} of {list(made.parameters())}", function, arguments(torch.randn(6, 8, dtype=made.weight_hh.dtype))
     for dtype in (torch.float32, torch.bfloat16):
         q, k = torch.randn(2, 4, 8, 16, dtype=dtype), torch.randn(2, 2, 8, 16, dtype=dtype)
         yield f"attention, {dtype}", functional.scaled_dot_product_attention, ((q, q, q), {"is_causal": True})
