@@ -99,6 +99,8 @@ static int write_begin(struct work *work)
     snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);
     if (!rc && work->plan->lacks_only_its_end)
         rc = write_info(work, text);
+    if (!rc && work->plan->ended.is_unnumbered)
+        rc = write_info(work, MT_UNNUMBERED_INFO "yes");
     if (!rc && work->plan->ended.how == MT_ENDED_RUNNING) /* not visible in the copy itself */
         rc = write_info(work, MT_ENDED_INFO "running");
     for (size_t i = 0; !rc && i < work->plan->summaries.n; i++)

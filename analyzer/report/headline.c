@@ -255,7 +255,16 @@ static void say_workspaces(const struct mt_analysis *analysis, FILE *out)
         fprintf(out, "Simulated with %s.\n", cudnn);
 }
 
-void mt_headline(const struct mt_analysis *analysis, FILE *out)
+/* Say how the run ended, and what the trace lacks of it. */
+static void say_ended(const struct mt_analysis *analysis, FILE *out)
+{
+    char line[MT_ENDED_TEXT];
+    struct mt_ended ended = mt_analysis_ended(analysis);
+    if (mt_ended_is_told(&ended))
+        fprintf(out, "%s.\n", mt_ended_line(line, &ended));
+}
+
+static void say_all(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_device *device = mt_analysis_main_device(analysis);
     say_oom(analysis, out);
@@ -270,6 +279,12 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out)
     say_leaks(analysis, device, out);
     say_free(analysis, device, out);
     say_workspaces(analysis, out);
+}
+
+void mt_headline(const struct mt_analysis *analysis, FILE *out)
+{
+    say_ended(analysis, out);
+    say_all(analysis, out);
 }
 
 static void put_sentences(const struct mt_page *page,
@@ -295,7 +310,7 @@ static void put_sentences(const struct mt_page *page,
 
 void mt_page_headline(const struct mt_page *page)
 {
-    put_sentences(page, mt_headline);
+    put_sentences(page, say_all);
 }
 
 void mt_page_workspaces(const struct mt_page *page)

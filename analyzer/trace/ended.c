@@ -157,7 +157,8 @@ struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trac
     struct mt_ended ended = {.exit_code = number_after(survey->ended, "exit code "),
                              .signal = number > 0 ? number : 0,
                              .ooms = mt_survey_ooms(survey),
-                             .is_recovered = *survey->recovered != 0};
+                             .is_recovered = *survey->recovered != 0,
+                             .is_unnumbered = survey->is_unnumbered};
     if (number < 0)
         find_killer(&ended, survey->ended);
     ended.how = fault && fault->fault ? MT_ENDED_CUT : find_how(survey, &ended);
@@ -261,6 +262,8 @@ const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
     else if (ended->ooms && ended->how != MT_ENDED_OUT_OF_MEMORY)
         ADD(out, "; memory ran out %llu times, and the program continued",
             (unsigned long long)ended->ooms);
+    if (ended->is_unnumbered)
+        ADD(out, "; missing blocks cannot be detected: this format has no block numbers");
     return out;
 }
 

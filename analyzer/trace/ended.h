@@ -38,6 +38,7 @@ struct mt_ended {
     bool is_by_starter; /* the killer is an ancestor */
     uint64_t ooms;      /* how often memory ran out, caught or not */
     bool is_recovered;  /* by memtap recover */
+    bool is_unnumbered; /* the format is too old to show missing blocks */
     bool lacks_tail;    /* it was not closed, and nothing shows that its end is there */
     char what[200];     /* executed: the program; stopped, cut: why; "": unknown */
     const char *note;   /* a note on the trace, such as "the trace may lack its end"; "": none */
@@ -59,11 +60,18 @@ const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
 /* Write it as a sentence without a full stop, with the note on the trace: "Ended: killed; ...". */
 const char *mt_ended_line(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
-/* Return whether there is nothing to report: the run is complete and not recovered, and memory
- * never ran out. */
+/* Return whether there is nothing to report: the run is complete and not recovered, memory never
+ * ran out, and missing blocks would be noticed. */
 static inline bool mt_ended_is_plain(const struct mt_ended *ended)
 {
-    return ended->how == MT_ENDED_WHOLE && !ended->ooms && !ended->is_recovered;
+    return ended->how == MT_ENDED_WHOLE && !ended->ooms && !ended->is_recovered &&
+           !ended->is_unnumbered;
+}
+
+/* Return whether reports begin with how the run ended, or what is unknown about the trace. */
+static inline bool mt_ended_is_told(const struct mt_ended *ended)
+{
+    return ended->how != MT_ENDED_WHOLE || ended->is_recovered || ended->is_unnumbered;
 }
 
 /* Return the command that shows the cause: "oom" or "report". */

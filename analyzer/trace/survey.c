@@ -54,6 +54,8 @@ static void find_end(struct mt_survey *survey, const struct mt_definition *defin
         return;
     if (read_info(state, sizeof state, definition, MT_STATE_INFO))
         set_state(survey, state);
+    else if (read_info(state, sizeof state, definition, MT_UNNUMBERED_INFO))
+        survey->is_unnumbered = true;
     else if (!read_info(survey->ended, sizeof survey->ended, definition, MT_ENDED_INFO) &&
              !read_info(survey->recovered, sizeof survey->recovered, definition, "recovered=") &&
              !read_info(survey->stopped, sizeof survey->stopped, definition, "stopped="))
@@ -67,7 +69,7 @@ void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch)
     if (!survey->is_copy_of_such)
         survey->state = batch->state;
     survey->events += batch->n_events;
-    survey->is_unnumbered = batch->version && !mt_version_shows_gaps(batch->version);
+    survey->is_unnumbered |= batch->version && !mt_version_shows_gaps(batch->version);
     if (batch->type == MT_BATCH_END) {
         survey->complete = 1;
         survey->end = batch->end;

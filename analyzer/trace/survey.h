@@ -13,6 +13,7 @@
 
 /* A compact copy's info record on how the recording ended, if it was not closed. */
 #define MT_STATE_INFO MT_WHOLE "state="
+#define MT_UNNUMBERED_INFO MT_WHOLE "unnumbered=" /* the original lacks block numbers */
 
 struct mt_survey {
     uint64_t events;

@@ -122,10 +122,6 @@ static const char *written(void (*write)(FILE *out))
 
 static void write_headline(FILE *out)
 {
-    char text[MT_ENDED_TEXT];
-    struct mt_ended ended = mt_analysis_ended(&page.analysis);
-    if (!mt_ended_is_plain(&ended))
-        fprintf(out, "%s\n", mt_ended_line(text, &ended));
     mt_headline(&page.analysis, out);
 }
 

@@ -28,6 +28,7 @@ os.environ["MEMTAP"] = command
 sys.path.insert(0, package)
 import answers  # noqa: E402
 import arrow  # noqa: E402
+import gaps  # noqa: E402
 import memtap  # noqa: E402
 import questions  # noqa: E402
 
@@ -308,13 +309,33 @@ def ask_page():
     asked = {*TRACES, *(trace for trace in traces if " " not in trace)}
     asked = {f"{name}.mtap" for name in asked} | {*answers.JOBS}
     asked |= {f"{name}.mtap {name}.mtap" for name in questions.TRAINING}
-    asked |= {page_sizes, outputs.carried("live")}
+    asked |= {page_sizes, outputs.carried("live"), *make_lacking()}
     asked |= {" ".join(map(outputs.path, pair.split())) for pair in {*traces, "idle layers"} if " " in pair}
     done = subprocess.run(
         [node, here.parent / "page/ask_analyzer.mjs", page_tools, analyzer, *sorted(asked)],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     return {answer["name"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+
+
+def make_lacking():
+    """Traces that lack a block, their end, or the end block alone."""
+    whole = pathlib.Path("training.mtap").read_bytes()
+    head, blocks = gaps.blocks_of(whole)
+    lacking = {"no block": blocks[:1] + blocks[2:], "no end block": blocks[:-1], "exchanged": [blocks[1], blocks[0], *blocks[2:]]}
+    for name, left in lacking.items():
+        pathlib.Path(f"{name.replace(' ', '-')}.mtap").write_bytes(head + b"".join(left))
+    pathlib.Path("half.mtap").write_bytes(whole[:len(whole) // 2])
+    return [f"{name.replace(' ', '-')}.mtap" for name in (*lacking, "half")]
+
+
+def check_headlines():
+    """The page begins with the report's sentences, also of a trace that lacks something."""
+    for path in [*make_lacking(), *(f"{name}.mtap" for name in TRACES)]:
+        said = subprocess.run([command, "report", path], capture_output=True, text=True, check=False).stdout
+        headline = " ".join(" ".join(ask_page()[path]["headline"]).split())
+        same(f"{path}: the page's headline", headline, " ".join(said.split())[:len(headline)])
+        same(f"{path}: whether it begins with its end", headline.startswith("Ended: "), said.startswith("Ended: "))
 
 
 def check_ranks():
@@ -443,6 +464,8 @@ with tempfile.TemporaryDirectory() as folder:
     if analyzer:
         check_page([ask_page()[f"{name}.mtap"] for name in TRACES])
     check_ranks()
+    if analyzer:
+        check_headlines()
     check_sizes()
     check_words()
     others, asked = answers.ask(questions.QUESTIONS, outputs)

@@ -13,6 +13,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 from checks import check, finish
+from gaps import blocks_of
 
 MEMTAP, PROGRAM = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
@@ -232,6 +233,24 @@ def test_refused():
     check(done.returncode == 2 and "signal 11" in done.stdout, done.stdout)
     check("1 more that is unknown ended the same way" in fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even").stdout,
           "what ended alike is told once")
+
+
+def test_a_trace_that_cannot_be_read():
+    """It is named with what is wrong with it, and the program was started."""
+    subprocess.run([MEMTAP, "run", "--simulate", "t4", "-o", HERE / "whole.mtap", PROGRAM, "100"], check=True, capture_output=True)
+    head, blocks = blocks_of((HERE / "whole.mtap").read_bytes())
+    whole = head + b"".join(blocks)
+    wrong = {"is truncated": whole[:-60], "block 1 of ": head + b"".join(blocks[1:]),
+             "is damaged": whole[:len(head) + 60] + b"wrong" + whole[len(head) + 65:]}
+    for words, data in wrong.items():
+        (HERE / "wrong.mtap").write_bytes(data)
+        (HERE / "leave.sh").write_text('cp wrong.mtap "$MEMTAP_OUTPUT"\n')
+        done = fit("-q", "-s", "t4", "--vary", "size=3", "sh", "leave.sh", "{size}")
+        said = " ".join(done.stdout.split())
+        check(done.returncode == 2 and "size=3: the run left a trace that cannot be read: " in said and words in said, words, done)
+        card = found("-s", "t4", "--vary", "size=3", "sh", "leave.sh", "{size}", code=2)
+        check(any(words in run["last_lines"] and run["ended"] == "unreadable" for run in card["runs"]), words, card["runs"])
+    (HERE / "wrong.mtap").unlink(), (HERE / "leave.sh").unlink(), (HERE / "whole.mtap").unlink()
 
 
 def test_text():

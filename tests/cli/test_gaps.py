@@ -2,31 +2,17 @@
 """test_gaps.py MEMTAP MAKE-C-RUN [READINGS [CSV]]: every command on a trace from which one block was removed, that has one twice
 or two exchanged, or one of another trace, all with right checksums: it answers as before, or says why not, and fails."""
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from gaps import Readings
+from gaps import Readings, blocks_of
 
 memtap, make_run, *rest = sys.argv[1:]
 memtap, make_run = Path(memtap).resolve(), Path(make_run).resolve()
 readings = int(rest[0]) if rest else 150
-HEAD = 48
-
-
-def blocks_of(data):
-    at, blocks = struct.unpack_from("<H", data, 10)[0], []
-    head = data[:at]
-    while at < len(data):
-        size = HEAD + struct.unpack_from("<I", data, at + 8)[0]
-        blocks.append(data[at:at + size])
-        at += size
-    return head, blocks
-
-
 def change(random_, blocks, others):
     """Return a name and other blocks."""
     blocks, n = list(blocks), len(blocks)

@@ -37,6 +37,11 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([make_golden, written], check=True)
     if dump(written) != newest.with_suffix(".txt").read_text():
         wrong.append(f"what is written now is not as {newest.name}: ninja record-golden")
+for trace in traces:
+    for words in ["report"], ["info"], ["oom"], ["stacks"], ["dump"], ["diff", trace], ["check", trace, "--against"]:
+        said = subprocess.run([memtap, *words, trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
+        if ("missing blocks cannot be detected" in " ".join(said.split())) == (trace == traces[-1]):
+            wrong.append(f"{words[0]} of {trace} says whether missing blocks can be noticed")
 wrong += [copy for copy in copies if report(copy) != report(copies[0])]
 print(len(traces), "traces; wrong:", *wrong)
 sys.exit(bool(wrong) or not traces)

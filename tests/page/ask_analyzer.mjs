@@ -20,8 +20,8 @@ try {
   const read = (name) => readFileSync(name);
   const of_trace = (name) => {
     const analyzer = new Analyzer(module);
-    const tail = `${name}.tail`;
-    const trace = analyzer.open(name, { [name]: read(name), ...(existsSync(tail) ? { [tail]: read(tail) } : {}) });
+    const parts = [name, `${name}.tail`, `${name}.0`].filter((part) => existsSync(part));
+    const trace = analyzer.open(name, Object.fromEntries(parts.map((part) => [part, read(part)])));
     const devices = trace.devices.map((device) => ({
       device: device.device, reserved: device.reserved,
       event: analyzer.moment(device.slot, false, device.peak).event,
@@ -30,7 +30,7 @@ try {
       modules: analyzer.who(device.slot, "module", device.peak, 0, -1, false),
     }));
     const [main] = trace.devices;
-    return { categories: trace.categories.map((one) => one.name), report: trace.report, text: trace.text, devices, ooms: trace.ooms,
+    return { categories: trace.categories.map((one) => one.name), report: trace.report, text: trace.text, headline: trace.headline, devices, ooms: trace.ooms,
       spans: main ? trace.spans[main.slot] : [],
       end: main ? analyzer.table(main.slot, main.moments - 1, 0, -1).reduce((sum, row) => sum + row.bytes, 0) : 0 };
   };

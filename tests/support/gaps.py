@@ -5,10 +5,12 @@ import datetime
 import os
 import re
 import shutil
+import struct
 import subprocess
 from collections import Counter
 from pathlib import Path
 
+HEAD = 48  # of a block, bytes
 COMMANDS = {
     "report": ["report", "{}"],
     "report json": ["report", "--format", "json", "{}"],
@@ -43,6 +45,17 @@ WORDS = ("missing", "repeated", "comes before block", "another trace", "is damag
 OPEN = "the recording was not closed"
 NOT_THERE = "this memtap was built without its page", "not installed for"
 CHANGING = re.compile(r"\d{4}-\d\d-\d\d-\d{6}|\d+\.\d+ m?s\b")
+
+
+def blocks_of(data):
+    """Return what is before the blocks of a trace, and the blocks."""
+    at, blocks = struct.unpack_from("<H", data, 10)[0], []
+    head = data[:at]
+    while at < len(data):
+        size = HEAD + struct.unpack_from("<I", data, at + 8)[0]
+        blocks.append(data[at:at + size])
+        at += size
+    return head, blocks
 
 
 class Readings:

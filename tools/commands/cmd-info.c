@@ -23,10 +23,7 @@ static void print_text(const char *path, const struct mt_survey *survey,
     printf("size      %s\n", mt_size_text(text, survey->bytes));
     printf("length    %s\n", mt_time_text(text, mt_survey_length_ns(survey)));
     bool is_complete = survey->complete && !mt_survey_lost(survey) && !is_faulty;
-    printf("complete  %s%s\n", is_complete ? "yes" : "no",
-           is_complete && survey->is_unnumbered
-               ? "; missing blocks cannot be detected: this format has no block numbers"
-               : "");
+    printf("complete  %s\n", is_complete ? "yes" : "no");
     printf("lost      %s\n", mt_count_text(text, mt_survey_lost(survey)));
     printf("events    %s\n", mt_count_text(text, survey->events));
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)

@@ -62,6 +62,7 @@ bool mt_variable_number(const struct mt_variable *variable, size_t i, uint64_t *
     O(KILLED, "killed")                                                                            \
     O(LATE, "timeout")                                                                             \
     O(UNSEEN, "no trace")                                                                          \
+    O(UNREADABLE, "unreadable")                                                                    \
     O(BROKEN, "not started")
 /* clang-format on */
 
@@ -116,7 +117,7 @@ struct mt_outcome {
     const char
         *workspaces; /* a sentence about workspaces that are not simulated; NULL or "": none */
     char cudnn[MT_CUDNN_TEXT]; /* the cuDNN that answered for workspaces; "": unknown */
-    char last[1024];           /* the program's last lines of output, if it failed */
+    char last[1024]; /* if it failed: the program's last lines of output; broken, unreadable: why */
 };
 
 struct mt_fit_card {

@@ -205,7 +205,7 @@ static bool poll_once(struct kept *kept)
     measure_memory(kept);
     bool is_over = !kept->running;
     if (mt_run_watch_poll(kept->watch, &kept->state, outcome->last, sizeof outcome->last)) {
-        outcome->end = MT_FIT_BROKEN;
+        outcome->end = MT_FIT_UNREADABLE;
         return false;
     }
     if (state->is_full && !kept->full_ns)
@@ -339,7 +339,8 @@ static void keep(const struct mt_attempt *attempt, const struct mt_job *job, pid
     kept.begin_ns = mt_now_ns();
     if (begin(&kept) || run(&kept))
         kept.outcome->end = MT_FIT_BROKEN;
-    if (kept.watch && kept.outcome->end != MT_FIT_BROKEN)
+    if (kept.watch && kept.outcome->end != MT_FIT_BROKEN &&
+        kept.outcome->end != MT_FIT_UNREADABLE)
         conclude(&kept);
     mt_run_watch_destroy(kept.watch);
     if (!job->kept)

@@ -83,6 +83,9 @@ const char *mt_fit_obstacle_text(char out[MT_OBSTACLE_TEXT], const struct mt_job
     case MT_FIT_UNSEEN:
         snprintf(out, MT_OBSTACLE_TEXT, "used no GPU");
         break;
+    case MT_FIT_UNREADABLE:
+        snprintf(out, MT_OBSTACLE_TEXT, "left a trace that cannot be read");
+        break;
     case MT_FIT_BROKEN:
         snprintf(out, MT_OBSTACLE_TEXT, "could not be started");
         break;

@@ -108,7 +108,7 @@ static void note_caught(struct notes *notes, const struct mt_fit_answer *answer)
  * program that accepts no value is noted once for all cards. */
 static bool note_obstacle(struct notes *notes, const struct mt_fit_answer *answer)
 {
-    char how[MT_OBSTACLE_TEXT];
+    char how[MT_OBSTACLE_TEXT], reason[1024];
     bool is_refused = answer->search->line->is_refused;
     const struct mt_outcome *outcome = answer->obstacle ? answer->obstacle->outcome : NULL;
     if (!outcome || (is_refused && answer->card))
@@ -125,9 +125,15 @@ static bool note_obstacle(struct notes *notes, const struct mt_fit_answer *answe
         mt_fit_obstacle_text(how, notes->job, outcome));
     if (outcome->end == MT_FIT_REFUSED && mt_job_searched(notes->job) && !is_refused)
         say(notes, "; if the program accepts only some values, name them (8..512+8)");
-    say(notes, *outcome->last ? ". Its last lines:" : ".");
+    bool is_reason = outcome->end == MT_FIT_BROKEN || outcome->end == MT_FIT_UNREADABLE;
+    mt_safe_text(reason, sizeof reason, outcome->last, 0, MT_CUT_END, notes->style);
+    if (is_reason && *reason)
+        say(notes, ": %s.", reason);
+    else
+        say(notes, *outcome->last ? ". Its last lines:" : ".");
     print(notes);
-    mt_output_print_last(outcome->last, stdout, notes->style);
+    if (!is_reason)
+        mt_output_print_last(outcome->last, stdout, notes->style);
     return false;
 }
 
