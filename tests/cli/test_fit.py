@@ -240,7 +240,7 @@ def test_a_trace_that_cannot_be_read():
     subprocess.run([MEMTAP, "run", "--simulate", "t4", "-o", HERE / "whole.mtap", PROGRAM, "100"], check=True, capture_output=True)
     head, blocks = blocks_of((HERE / "whole.mtap").read_bytes())
     whole = head + b"".join(blocks)
-    wrong = {"is truncated": whole[:-60], "block 1 of ": head + b"".join(blocks[1:]),
+    wrong = {"is truncated": whole[:-60], "the recording was not closed; the trace may lack its end": head + b"".join(blocks[:-1]), "block 1 of ": head + b"".join(blocks[1:]),
              "is damaged": whole[:len(head) + 60] + b"wrong" + whole[len(head) + 65:]}
     for words, data in wrong.items():
         (HERE / "wrong.mtap").write_bytes(data)

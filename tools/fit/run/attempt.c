@@ -262,6 +262,9 @@ static void conclude(struct kept *kept)
     outcome->exit_code = kept->code < 128 ? kept->code : 0;
     outcome->signal = kept->code > 128 ? kept->code - 128 : 0;
     outcome->end = judge(kept);
+    if (outcome->end == MT_FIT_FITS && !outcome->was_stopped &&
+        mt_run_watch_lacks_end(kept->watch, outcome->last, sizeof outcome->last))
+        outcome->end = MT_FIT_UNREADABLE;
     outcome->advice = outcome->end == MT_FIT_FULL ? mt_output_advice(kept->printed) : 0;
     outcome->was_stopped &= outcome->end == MT_FIT_FITS;
     outcome->was_caught =
@@ -339,8 +342,7 @@ static void keep(const struct mt_attempt *attempt, const struct mt_job *job, pid
     kept.begin_ns = mt_now_ns();
     if (begin(&kept) || run(&kept))
         kept.outcome->end = MT_FIT_BROKEN;
-    if (kept.watch && kept.outcome->end != MT_FIT_BROKEN &&
-        kept.outcome->end != MT_FIT_UNREADABLE)
+    if (kept.watch && kept.outcome->end != MT_FIT_BROKEN && kept.outcome->end != MT_FIT_UNREADABLE)
         conclude(&kept);
     mt_run_watch_destroy(kept.watch);
     if (!job->kept)

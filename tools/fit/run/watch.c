@@ -195,6 +195,23 @@ int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, ch
     return rc < 0 ? rc : 0;
 }
 
+bool mt_run_watch_lacks_end(const struct mt_run_watch *watch, char *why, size_t size)
+{
+    char text[MT_ENDED_TEXT];
+    for (size_t i = 0; i < watch->n; i++) {
+        const struct followed *followed = watch->of[i];
+        struct mt_ended ended;
+        if (!followed->follow)
+            continue;
+        ended = mt_follow_ended(followed->follow);
+        if (!ended.lacks_tail && ended.how != MT_ENDED_CUT)
+            continue;
+        snprintf(why, size, "%s; %s", mt_ended_text(text, &ended), ended.note);
+        return true;
+    }
+    return false;
+}
+
 /* --- figures ---------------------------------------------------------------------------------- */
 
 /* Return the memory of PyTorch and of others at one moment, since their peaks may be at different

@@ -26,6 +26,9 @@ struct mt_run_state {
  * they repeat; MT_ALL_STEPS: never). NULL: no memory. */
 struct mt_run_watch *mt_run_watch_create(const char *folder, uint32_t steps);
 
+/* Return whether a trace of a run that has ended lacks its end, and write why. */
+bool mt_run_watch_lacks_end(const struct mt_run_watch *watch, char *why, size_t size);
+
 /* Read new events. Return 0, or a negative errno with the reason in `why`. */
 int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, char *why,
                       size_t size);
