@@ -100,8 +100,9 @@ struct mt_growth_site {
     enum mt_category category;   /* of all of them */
     enum mt_certainty certainty; /* of the category, for the block where it is least */
     uint32_t iterations;         /* that left blocks */
-    uint64_t bytes;              /* of these blocks */
-    struct mt_held_most held;    /* what keeps most of them */
+    uint32_t every; /* iterations from one that left blocks to the next; 0: not always the same */
+    uint64_t bytes; /* of these blocks */
+    struct mt_held_most held; /* what keeps most of them */
 };
 
 struct mt_growth {
@@ -165,6 +166,10 @@ int mt_held_sites(struct mt_device *device, const struct mt_naming *naming);
 /* Find what holds most of some blocks. 0 or -ENOMEM. Call mt_held_most_clear in any case. */
 int mt_held_most_of(struct mt_held_most *most, const struct mt_device *device,
                     const struct mt_verdict *verdicts, size_t n);
+/* Return after how many iterations memory grows, and by how many bytes each time: in a loop around
+ * that of the iterations (epochs), several. Else 1, and per_iteration. */
+uint32_t mt_growth_rhythm(const struct mt_growth *growth, uint64_t *bytes);
+
 /* Return the first site with a known line, or the largest; NULL: there is none. */
 const struct mt_growth_site *mt_growth_main(const struct mt_growth *growth);
 

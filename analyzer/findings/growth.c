@@ -80,7 +80,11 @@ static int add_site(struct mt_growth *growth, size_t *capacity, const struct mt_
 {
     struct mt_growth_site site = {.line = first->line, .category = first->verdict->rule->category};
     for (const struct remnant *at = first; at < end; at++) {
-        site.iterations += at == first || at->iteration != at[-1].iteration;
+        bool is_next = at > first && at->iteration != at[-1].iteration;
+        uint32_t gap = is_next ? at->iteration - at[-1].iteration : 0;
+        if (is_next)
+            site.every = site.iterations == 1 || site.every == gap ? gap : 0;
+        site.iterations += at == first || is_next;
         site.bytes += at->verdict->block->size;
         if (mt_certainty_of(at->verdict->rule) > site.certainty)
             site.certainty = mt_certainty_of(at->verdict->rule);
@@ -241,16 +245,25 @@ static int find_in_evaluation(struct mt_growth *growth, const struct mt_device *
     return rc;
 }
 
+/* Return whether growth is worth a word, by iteration or by the turn of a loop around them. */
+static bool counts(const struct mt_growth *growth, const struct mt_device *device)
+{
+    uint64_t left, peak = device->peak.allocated;
+    uint32_t n = device->spans->iterations, every = mt_growth_rhythm(growth, &left);
+    return mt_growth_counts(growth->per_iteration, n, peak) ||
+           (every > 1 && mt_growth_counts(left, n / every, peak));
+}
+
 int mt_growth_find(struct mt_growth *growth, const struct mt_device *device,
                    const struct mt_replay *replay)
 {
     uint32_t n = device->spans->iterations;
     uint64_t rate = mt_spans_growth(device->spans);
     int rc = 0;
-    if (mt_growth_counts(rate, n, device->peak.allocated) && rate) {
+    if (rate) {
         growth->per_iteration = rate;
         rc = find(growth, device, NULL, LEAST_ITERATIONS);
-        if (is_all_freed(growth, device, replay))
+        if (!counts(growth, device) || is_all_freed(growth, device, replay))
             forget(growth);
     } else if (n >= MT_GROWTH_FEW && n < MT_GROWTH_ITERATIONS && !device->spans->serves &&
                !mt_span_is_beside(device->spans, device->span)) {
@@ -329,6 +342,19 @@ const struct mt_growth_site *mt_growth_main(const struct mt_growth *growth)
         if (growth->site[i].line)
             return &growth->site[i];
     return growth->n ? growth->site : NULL;
+}
+
+uint32_t mt_growth_rhythm(const struct mt_growth *growth, uint64_t *bytes)
+{
+    const struct mt_growth_site *most = mt_growth_main(growth);
+    *bytes = growth->per_iteration;
+    if (!most || most->every < 2 || most->iterations < LEAST_ITERATIONS || growth->turns)
+        return 1;
+    *bytes = 0;
+    for (size_t i = 0; i < growth->n; i++)
+        if (growth->site[i].every == most->every)
+            *bytes += growth->site[i].bytes / growth->site[i].iterations;
+    return most->every;
 }
 
 int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_device *device)

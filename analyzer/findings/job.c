@@ -87,7 +87,8 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
         mt_place_text(line, sizeof line, definitions, grows->line);
     rank->growth_line = own(line);
     if (device) {
-        rank->growth = device->growth.turns ? 0 : device->growth.per_iteration;
+        rank->growth_every = mt_growth_rhythm(&device->growth, &rank->growth);
+        rank->growth = device->growth.turns ? 0 : rank->growth;
         rank->has_device = true;
         rank->device = device->device;
         rank->allocated = device->at.allocated;

@@ -23,7 +23,8 @@ struct mt_job_rank {
     const char *phase;                             /* for people; "": unknown */
     uint64_t category[MT_CATEGORY_ROOM];           /* bytes */
     enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* mt_sites_certainty */
-    uint64_t growth;                               /* bytes an iteration; 0: none */
+    uint64_t growth; /* bytes in each iteration, or in growth_every of them; 0: none */
+    uint32_t growth_every;
     char *growth_line; /* own: "train.py:12 main", where most of it is requested; "": unknown */
     struct mt_ended ended;
     const char *path;                      /* the caller's; only mt_job_follow_cards asks for it */

@@ -141,13 +141,17 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
     const char *word = device->spans && device->spans->serves ? "step" : "iteration";
     if (!growth->per_iteration)
         return;
-    mt_size_text(bytes, growth->per_iteration);
+    uint64_t left;
+    uint32_t every = mt_growth_rhythm(growth, &left);
+    mt_size_text(bytes, left);
     if (growth->turns)
         fprintf(out, "Each of the %zu turns of %s leaves %s behind until that loop ends",
                 growth->turns->n, mt_loop_text(growth->turns, loop, sizeof loop), bytes);
     else if (growth->is_likely)
         fprintf(out, "Memory may grow: each of %u %ss leaves %s behind", device->spans->iterations,
                 word, bytes);
+    else if (every > 1)
+        fprintf(out, "Every %u %ss leave %s behind", every, word, bytes);
     else
         fprintf(out, "Each %s leaves %s behind", word, bytes);
     put_growth_line(analysis, growth, out);
@@ -163,8 +167,14 @@ static void say_host_growth(const struct mt_analysis *analysis, FILE *out)
     const struct mt_growth *growth = &analysis->host_growth;
     if (!growth->per_iteration)
         return;
-    fprintf(out, "Each iteration leaves %s of page-locked host memory behind",
-            mt_size_text(bytes, growth->per_iteration));
+    uint64_t left;
+    uint32_t every = mt_growth_rhythm(growth, &left);
+    mt_size_text(bytes, left);
+    if (every > 1)
+        fprintf(out, "Every %u iterations leave %s of page-locked host memory behind", every,
+                bytes);
+    else
+        fprintf(out, "Each iteration leaves %s of page-locked host memory behind", bytes);
     put_growth_line(analysis, growth, out);
     fputs(".\n", out);
 }

@@ -113,8 +113,12 @@ static void print_growth(const struct mt_job_rank *ranks, size_t n, long but, FI
             continue;
         }
         shown++;
-        fprintf(out, "Rank %ld grows: each iteration leaves %s behind", rank->rank,
-                mt_size_text(bytes, rank->growth));
+        mt_size_text(bytes, rank->growth);
+        if (rank->growth_every > 1)
+            fprintf(out, "Rank %ld grows: every %u iterations leave %s behind", rank->rank,
+                    rank->growth_every, bytes);
+        else
+            fprintf(out, "Rank %ld grows: each iteration leaves %s behind", rank->rank, bytes);
         if (*rank->growth_line) {
             mt_safe_text(line, sizeof line, rank->growth_line, 78, MT_CUT_BEGIN, style);
             fprintf(out, ", mostly from\n  %s", line);

@@ -139,10 +139,14 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
     if (!growth->per_iteration)
         return;
     const char *word = growth->turns ? "turn" : device->spans->serves ? "step" : "iteration";
-    mt_size_text(size, growth->per_iteration);
+    uint64_t left;
+    uint32_t every = mt_growth_rhythm(growth, &left);
+    mt_size_text(size, left);
     if (growth->turns)
         fprintf(page->out, "\nGrowth: each turn of %s leaves %s more allocated.\n",
                 mt_loop_text(growth->turns, loop, sizeof loop), size);
+    else if (every > 1)
+        fprintf(page->out, "\nGrowth: every %u %ss leave %s more allocated.\n", every, word, size);
     else
         fprintf(page->out, "\nGrowth: each %s %s %s more allocated.\n", word,
                 growth->is_likely ? "may leave" : "leaves", size);

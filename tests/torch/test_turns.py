@@ -19,6 +19,8 @@ WAYS = {"evaluate": (9, None), "losses": (11, -1), "build": (7, 4 * MIB), "trial
 # What counts where turns do not, or are not known.
 OTHERS = {"steps": (10, "optimizer steps"), "accumulation": (3, "optimizer steps"), "once": (1, "forward passes"),
           "in_a_row": (0, "none"), "called_twice": (0, "none")}
+# What only a loop around the iterations leaves: after how many of them, bytes each time.
+EPOCHS = {"epoch_history": (8, 16 * MIB), "epoch_scores": (6, 16 * MIB), "epoch_copies": (5, 4 * (MIB + 2048))}
 
 
 def marked(word, way):
@@ -88,6 +90,13 @@ def main():
         for way, (count, by) in OTHERS.items():
             device = told("report", record(forks, folder, way))["devices"][0]
             equal(f"{way}: iterations", (device["iterations"], device["counted_by"], device["loop"]), (count, by, None))
+        for way, (every, left) in EPOCHS.items():
+            trace = record(forks, folder, way)
+            growth = told("report", trace)["devices"][0]["growth"]
+            equal(f"{way}: growth", (growth["every"], growth["left"]), (every, left))
+            text = " ".join(must_run([MEMTAP, "report", trace]).stdout.split())
+            check(f"Every {every} iterations leave {left / MIB:.2f} MiB behind" in text, f"{way}: the report says how often it grows", text[:400])
+            trace.unlink()
         device = told("report", record(forks, folder, "runs_out", ends=1))["devices"][0]
         equal("runs_out: the loop where memory ran out", device["loop"]["line"], marked("LOOP", "runs_out"))
     harness.finish()

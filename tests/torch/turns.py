@@ -366,4 +366,37 @@ def many():
         mib(2)
 
 
+def epoch(net, optimizer, batches):
+    for _ in range(batches):
+        net(torch.ones(256, 512, device="cuda")).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def epoch_history():
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(6):
+        epoch(net, optimizer, 8)
+        kept.append(mib(16))
+
+
+def epoch_scores():
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(5):
+        epoch(net, optimizer, 6)
+        with torch.no_grad():
+            for _ in range(4):
+                kept.append(net(torch.ones(2048, 512, device="cuda")))
+
+
+def epoch_copies():
+    net = model(4)
+    optimizer = torch.optim.AdamW(net.parameters())
+    for _ in range(7):
+        epoch(net, optimizer, 5)
+        kept.append({name: value.clone() for name, value in net.state_dict().items()})  # LINE epoch_copies
+
+
 globals()[sys.argv[1]]()

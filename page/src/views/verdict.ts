@@ -29,7 +29,7 @@ const WAYS: Way[] = [
     return { tab: "who", slot: device.slot, at: oom?.slot === device.slot ? before(oom, device) : device.peak };
   } },
   { begins: /^The (peak|moment) of /, label: "who holds it", to: (device) => ({ tab: "who", at: device.peak }) },
-  { begins: /^(Each (iteration|step) leaves |Memory may grow: )/, label: "what is left", to: (device, trace) =>
+  { begins: /^(Each (iteration|step) leaves |Every \d+ (iterations|steps) leave |Memory may grow: )/, label: "what is left", to: (device, trace) =>
     ({ tab: "table", since: secondIteration(device, trace), at: lastIteration(device, trace) }) },
   { begins: / never freed/, label: "what is left", to: (device) => ({ tab: "table", at: device.moments - 1 }) },
   { begins: / that PyTorch reserved is free/, label: "where it is free", to: (device) => ({ tab: "map", at: device.peak }) },
