@@ -81,7 +81,7 @@ void mt_page_ended(const struct mt_page *page)
 {
     char line[MT_ENDED_TEXT], sentence[MT_ENDED_TEXT + 1];
     struct mt_ended ended = mt_analysis_ended(page->analysis);
-    if (!mt_ended_is_told(&ended))
+    if (!mt_ended_is_reported(&ended))
         return;
     snprintf(sentence, sizeof sentence, "%s.", mt_ended_line(line, &ended));
     mt_colour(page->out, page->style, 160);

@@ -270,7 +270,7 @@ static void say_ended(const struct mt_analysis *analysis, FILE *out)
 {
     char line[MT_ENDED_TEXT];
     struct mt_ended ended = mt_analysis_ended(analysis);
-    if (mt_ended_is_told(&ended))
+    if (mt_ended_is_reported(&ended))
         fprintf(out, "%s.\n", mt_ended_line(line, &ended));
 }
 

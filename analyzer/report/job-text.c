@@ -146,7 +146,7 @@ static void print_ends(const struct mt_job_rank *ranks, size_t n, FILE *out,
     size_t like[MOST_ROWS] = {0}, kinds = 0, others = 0, at;
     char count[MT_SIZE_TEXT];
     for (size_t i = 0; i < n; i++) {
-        if (!mt_ended_is_told(&ranks[i].ended))
+        if (!mt_ended_is_reported(&ranks[i].ended))
             continue;
         for (at = n > MOST_ROWS ? 0 : kinds; at < kinds && !ended_alike(first[at], &ranks[i]);)
             at++;

@@ -69,7 +69,7 @@ static inline bool mt_ended_is_plain(const struct mt_ended *ended)
 }
 
 /* Return whether reports begin with how the run ended, or what is unknown about the trace. */
-static inline bool mt_ended_is_told(const struct mt_ended *ended)
+static inline bool mt_ended_is_reported(const struct mt_ended *ended)
 {
     return ended->how != MT_ENDED_WHOLE || ended->is_recovered || ended->is_unnumbered;
 }

@@ -373,7 +373,7 @@ static int hold_end(struct mt_check *check, const struct mt_digest *run)
                                   .run = run,
                                   .device = mt_digest_main_device(run),
                                   .is_broken = !mt_is_allowed_end(check->allowed, &run->ended)};
-    if (!mt_ended_is_told(&run->ended))
+    if (!mt_ended_is_reported(&run->ended))
         return 0;
     check->broken += (size_t)of.is_broken;
     return add(check, &of, mt_ended_limit.name);

@@ -102,7 +102,7 @@ static void put_damage(FILE *out, const struct mt_digest *digests, size_t n)
         const struct mt_digest *digest = &digests[i];
         if (!digest->is_sound)
             doubt(out, digest, "%s; comparing what precedes it", digest->fault);
-        else if (mt_ended_is_told(&digest->ended))
+        else if (mt_ended_is_reported(&digest->ended))
             doubt(out, digest, "ended%s", mt_ended_line(line, &digest->ended) + strlen("Ended"));
         else if (!mt_ended_is_plain(&digest->ended))
             doubt(out, digest, "%s", mt_ended_text(line, &digest->ended));

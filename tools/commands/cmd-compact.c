@@ -39,7 +39,7 @@ static void print_result(const char *output, const struct mt_keep_plan *plan)
     char ended[MT_ENDED_TEXT];
     struct stat status;
     uint64_t bytes = stat(output, &status) ? 0 : (uint64_t)status.st_size;
-    if (mt_ended_is_told(&plan->ended)) {
+    if (mt_ended_is_reported(&plan->ended)) {
         mt_print_text(output);
         printf(": ended: %s\n", mt_ended_text(ended, &plan->ended));
     }

@@ -261,7 +261,7 @@ static int print_ended(const struct dump *dump, const char *path, struct mt_trac
     struct mt_survey survey;
     int rc = mt_survey(path, &survey, NULL, error);
     struct mt_ended ended = mt_ended_of(&survey, error);
-    if (rc || !mt_ended_is_told(&ended))
+    if (rc || !mt_ended_is_reported(&ended))
         return rc;
     if (dump->format != MT_FORMAT_JSON)
         printf("ended how=%s %s\n", mt_ended_name(ended.how), mt_ended_text(text, &ended));

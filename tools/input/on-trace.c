@@ -28,6 +28,6 @@ void mt_print_ended(const struct mt_analysis *analysis, const struct mt_trace_ar
     char text[MT_ENDED_TEXT];
     if (arguments->format == MT_FORMAT_TEXT)
         mt_page_ended(&page);
-    else if (arguments->format != MT_FORMAT_JSON && mt_ended_is_told(&ended))
+    else if (arguments->format != MT_FORMAT_JSON && mt_ended_is_reported(&ended))
         mt_say("%s: ended: %s", arguments->path, mt_ended_text(text, &ended));
 }
