@@ -74,6 +74,14 @@ struct mt_advice {
     bool is_replayed;    /* the program's own requests; else modelled */
 };
 
+/* The run with an advised setting, on a simulated card (memtap oom --try). */
+struct mt_oom_tried {
+    char set[MT_ADVICE_SET]; /* "": not tried */
+    bool has_ended, is_full; /* it fitted; memory ran out again */
+    bool repeats;            /* ended by memtap, as its iterations repeat */
+    char place[400];         /* where it did: a sentence without its end */
+};
+
 struct mt_oom_story {
     const struct mt_oom *oom;
     const struct mt_device *device;
@@ -102,6 +110,7 @@ struct mt_oom_story {
     struct mt_pins pins;
     struct mt_advice advice[MT_ADVICE_KEPT];
     size_t n_advice;
+    struct mt_oom_tried tried;
     const char *variable;          /* of the environment: where a setting of the advice belongs */
     const struct mt_span *span;    /* the program's span */
     uint64_t this_most, last_most; /* the highest of this iteration and of the one before */

@@ -76,6 +76,14 @@ static json_t *all(const struct mt_analysis *analysis)
     return array;
 }
 
+static json_t *tried_json(const struct mt_oom_tried *tried)
+{
+    return *tried->set ? json_pack("{s:o, s:b, s:b, s:o}", "set", mt_json_text(tried->set), "fits",
+                                   tried->has_ended, "repeats", tried->repeats, "place",
+                                   mt_json_text_or_null(tried->place))
+                       : json_null();
+}
+
 int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
@@ -137,6 +145,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "more_needed", mt_json_number_or_null(story->more));
     json_object_set_new(object, "rest", rest_json(&story->rest));
     json_object_set_new(object, "suggestions", suggestions(story));
+    json_object_set_new(object, "tried", tried_json(&story->tried));
     json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(object, "all", all(analysis));
     return mt_json_print(out, object, 0);

@@ -337,12 +337,31 @@ static void print_others(const struct mt_page *page)
     }
 }
 
+/* Print how far the run came with the advised setting. */
+static void print_tried(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    const struct mt_oom_tried *tried = &story->tried;
+    char text[sizeof tried->set + sizeof tried->place + 100];
+    if (!*tried->set)
+        return;
+    if (tried->is_full)
+        snprintf(text, sizeof text, "Tried: %s is not enough. %s", tried->set, tried->place);
+    else if (tried->repeats)
+        snprintf(text, sizeof text, "Tried: %s is enough; stopped, as iterations repeat.",
+                 tried->set);
+    else
+        snprintf(text, sizeof text, "Tried: %s is enough; the run came to its end.", tried->set);
+    mt_put_wrapped(page->out, text, page->width, page->style);
+    putc('\n', page->out);
+}
+
 void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                  const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
-    mt_page_doubts(&page);
     mt_oom_summary(story, analysis, out, style);
+    print_tried(&page, story);
+    mt_page_doubts(&page);
     mt_page_workspaces(&page);
     mt_page_ended(&page);
     mt_page_head(&page);

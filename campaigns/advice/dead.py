@@ -56,10 +56,11 @@ def first_remedy(case):
         return None, "nothing"
     what, said = (" ".join(part.split()) for part in found.groups())
     promised = said.partition(": ")[2]
-    if what.startswith("export "):
-        return ("set", what.partition("=")[2]), promised
-    advice = next(one for one in case.advice()["suggestions"] if not one["set"] and what.startswith(one["what"]))
-    return (advice["change"], advice["modules"]), promised
+    suggestions = case.advice()["suggestions"]
+    if what.startswith("export ") and ", and " not in what:
+        return ("set", what.partition("=")[2], what.partition("=")[2]), promised
+    advice = next(one for one in suggestions if one["change"] != "set" and what.startswith(one["what"]))
+    return (advice["change"], advice["modules"], advice["set"]), promised
 
 
 def is_kept(promised, first, again, same_calls):
@@ -90,12 +91,12 @@ class Dead(campaign.Case):
         remedy, promised = first_remedy(self)
         if not remedy:
             return ["-", promised, "", ""]
-        change, more = remedy
+        change, more, setting = remedy
         words = [*self.options, "--checkpoint-modules", more] if change == "checkpoint" else self.words(None if change == "set" else change)
         name = more if change == "set" else change + (f":{more}" if more else "")
         if words is None:
             return [name, promised, "not tried", ""]
-        again = self.run(plain, memory, words, env={"PYTORCH_ALLOC_CONF": more} if change == "set" else {})
+        again = self.run(plain, memory, words, env={"PYTORCH_ALLOC_CONF": setting} if setting else {})
         kept = is_kept(promised, first, again, change in ("set", "batch:1/2"))
         return [name, promised, place(again), "" if kept is None else "yes" if kept else "NO"]
 
@@ -133,18 +134,23 @@ class Job:
         remedy, promised = first_remedy(self)
         if not remedy:
             return ["-", promised, "", ""]
-        change, more = remedy
+        change, more, setting = remedy
         parts = [] if change == "set" else [f"checkpoint:{more}"] if change == "checkpoint" else change.split("+")
-        name = more if change == "set" else "+".join(parts)
+        name = "+".join([*([setting] if setting else []), *parts])
         if any(part not in FOLLOWED and not part.startswith("checkpoint:") for part in parts):
             return [name, promised, "not tried", ""]
-        code, output = self.run(plain, memory, parts, more if change == "set" else None)
-        return [name, promised, came(code, output), self.is_kept(promised, before, code, output)]
+        code, output = self.run(plain, memory, parts, setting)
+        same_calls = not parts or parts == ["batch:1/2"]
+        return [name, promised, came(code, output), self.is_kept(promised, before, code, output, same_calls)]
 
     @staticmethod
-    def is_kept(promised, before, code, output):
+    def is_kept(promised, before, code, output, same_calls):
         if promised == "may be served":
             return ""
+        if promised.startswith("this request") and code:
+            made = [int(re.search(r"^allocations (\d+)", text, re.M)[1]) for text in (before, output)]
+            times = made[1] - made[0] if same_calls else output.count("came ") - before.count("came ")
+            return "yes" if times > 0 else "NO" if same_calls or times < 0 else ""
         far = {"this forward": "forward", "this backward": "backward", "this iteration": "step", "the next iteration": "step"}
         mark = far.get(promised.removeprefix("through "), "")
         times = output.count("came " + mark) - before.count("came " + mark)

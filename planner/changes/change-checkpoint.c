@@ -344,7 +344,7 @@ static void keep_unseen(struct mt_edits *edits, const struct mt_shard_groups *gr
         uint32_t now = is_checkpointed_forward(recording, block) ? layer_of(groups, block) : 0;
         if (now == newest || block->phase == MT_PHASE_STEP)
             return;
-        if (now && now != group && block->output_of)
+        if (now && now != group)
             edits->block[i].end = MT_EVER;
         group = now ? now : group;
     }

@@ -2,6 +2,7 @@
 #include "analyzer/report/oom-report.h"
 #include "commands.h"
 #include "planner/answer/advice.h"
+#include "tools/fit/run/again.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
@@ -21,6 +22,9 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
                        arguments->path);
     if (!rc && !arguments->html && advisor.gathering && !story.oom->of_library)
         rc = mt_advise(&advisor, analysis, &story);
+    int code = !rc && arguments->tries ? mt_run_again(&story, analysis, arguments->path) : 0;
+    if (code)
+        return code;
     if (!rc && arguments->html) /* the page of a run that ran out has the story */
         rc = mt_save_page(arguments->html,
                           &(struct mt_page_content){.paths = arguments->paths, .n = 1}, made);

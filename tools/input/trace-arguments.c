@@ -157,7 +157,10 @@ const struct mt_option mt_blocks_options[] = {
     MIN_SIZE_OPTION("leave out rows of fewer bytes, such as \"64 MiB\""), CATEGORY_OPTION, MODULE_OPTION, {0}};
 const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
 const struct mt_option mt_oom_options[] = {
-    FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION, RANK_OPTION, NO_LABELS_OPTION,
+    FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION,
+    {0, "try", NULL, "run the program again with the advised setting, on a\nsimulated card, and report how far it came", NULL,
+     mt_note_flag, PLACE(tries)},
+    RANK_OPTION, NO_LABELS_OPTION,
     RULES_OPTION, MT_COLOR_OPTION, {0}};
 const struct mt_option mt_stacks_options[] = {
     FORMAT_OPTION("text (the default), folded or json", "text folded json"),

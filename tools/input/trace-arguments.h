@@ -23,6 +23,7 @@ struct mt_trace_arguments {
     const char *categories;      /* --category */
     const char *html;            /* the page to write; NULL: none */
     bool bottom_up;              /* stacks */
+    bool tries;                  /* oom: run the advised setting */
     bool has_moment;             /* holders: --at was given */
     bool has_rank;               /* show only one rank's trace */
     long rank;
