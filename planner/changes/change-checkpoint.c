@@ -309,10 +309,10 @@ static bool find_backwards(struct layers *layers, const struct mt_recording *rec
     bool is_begun = false;
     for (; turn && turn < mt_turns_end(recording) && turn->phase == MT_PHASE_BACKWARD; turn++) {
         uint32_t group = turn->module ? *(uint32_t *)mt_by_id(&groups->of_frame, turn->module) : 0;
-        is_begun = true;
-        for (size_t i = layers->n; i--;)
+        for (size_t i = layers->n; group && i--;)
             if (layers->of[i].group == group && layers->of[i].backward == MT_EVER) {
                 layers->of[i].backward = turn->event;
+                is_begun = true;
                 break;
             }
     }
@@ -338,7 +338,9 @@ static void keep_unseen(struct mt_edits *edits, const struct mt_shard_groups *gr
                         const struct layers *layers)
 {
     const struct mt_recording *recording = edits->recording;
-    uint32_t newest = layers->of[layers->n - 1].group, group = 0;
+    uint32_t newest = 0, group = 0;
+    for (size_t i = layers->n; i-- && !newest;)
+        newest = layers->of[i].group; /* that of the request that failed is not known */
     for (size_t i = layers->of[0].first; i--;) {
         const struct mt_recorded_block *block = &recording->block[i];
         uint32_t now = is_checkpointed_forward(recording, block) ? layer_of(groups, block) : 0;
