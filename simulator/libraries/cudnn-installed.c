@@ -246,8 +246,8 @@ static bool load_all(const char *folder)
     installed.version = version_of(library);
     if (installed.version < OLDEST || !find_functions(library)) {
         if (installed.is_named)
-            sim_print("cuDNN in %s is %zu.%zu; from 9.8 on it can answer without a device; "
-                      "convolutions have no workspaces",
+            sim_print("cuDNN in %s is %zu.%zu; only 9.8 and newer can be queried without a "
+                      "device; convolutions have no workspaces",
                       folder, installed.version / 10000, installed.version / 100 % 100);
         return false;
     }

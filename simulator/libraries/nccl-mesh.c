@@ -91,14 +91,14 @@ enum nccl_result nccl_mesh_open(struct nccl_comm *comm)
     socklen_t length = address_of(comm, comm->rank, &address);
     comm->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (comm->listener < 0)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "cannot make a socket: %s", strerror(errno));
+        return nccl_fail(NCCL_SYSTEM_ERROR, "cannot create a socket: %s", strerror(errno));
     if (!bind(comm->listener, (struct sockaddr *)&address, length) &&
         !listen(comm->listener, comm->size))
         return NCCL_SUCCESS;
     if (errno == EADDRINUSE)
         return nccl_fail(NCCL_INVALID_USAGE, "two processes claim to be rank %d of %d", comm->rank,
                          comm->size);
-    return nccl_fail(NCCL_SYSTEM_ERROR, "cannot name a socket: %s", strerror(errno));
+    return nccl_fail(NCCL_SYSTEM_ERROR, "cannot bind a socket: %s", strerror(errno));
 }
 
 static enum nccl_result nobody(const struct nccl_comm *comm, int rank)
@@ -122,7 +122,7 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, struct nccl
     socklen_t length = address_of(comm, rank, &address);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "cannot make a socket: %s", strerror(errno));
+        return nccl_fail(NCCL_SYSTEM_ERROR, "cannot create a socket: %s", strerror(errno));
     while (connect(fd, (struct sockaddr *)&address, length)) {
         int error = errno;
         if (error != ECONNREFUSED && error != EINTR && error != EAGAIN) {

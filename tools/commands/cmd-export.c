@@ -132,7 +132,7 @@ static int check(const struct mt_command *command, const struct arguments *argum
             return mt_fail_usage(command, "format %s does not take %s", arguments->format->name,
                                  options[i].option);
     if (arguments->keep && !arguments->every_s)
-        return mt_fail_usage(command, "--keep goes with --every");
+        return mt_fail_usage(command, "--keep requires --every");
     if (arguments->every_s && export->has_moment)
         return mt_fail_usage(command, "give --at or --every, not both");
     struct stat status;
@@ -144,9 +144,9 @@ static int check(const struct mt_command *command, const struct arguments *argum
         return mt_fail_usage(command, "give --at or --from and --to, not both");
     if (export->has_moment && export->table != MT_TABLE_BLOCKS &&
         export->table != MT_TABLE_CATEGORIES)
-        return mt_fail_usage(command, "--at is about the tables blocks and categories");
+        return mt_fail_usage(command, "--at applies only to the tables blocks and categories");
     if (export->has_times && export->table > MT_TABLE_STACKS)
-        return mt_fail_usage(command, "--from and --to are about the tables blocks and events");
+        return mt_fail_usage(command, "--from and --to apply only to the tables blocks and events");
     if (export->from_ns > export->to_ns)
         return mt_fail_usage(command, "--from is after --to");
     return 0;

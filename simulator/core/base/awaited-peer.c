@@ -53,7 +53,7 @@ static void say(const char *what, int64_t seconds)
 {
     sim_print_wait(seconds, what,
                    "as another rank may; still waiting; connect the ranks with torch.distributed, "
-                   "which is answered");
+                   "which is simulated");
 }
 
 static void *watch(void *unused)

@@ -146,8 +146,8 @@ const struct mt_option mt_fit_options[] = {
     {0, "steps", "N", "end each run after N training iterations, or all: run to\n"
                       "the end; by default until iterations repeat", "all", note_steps, PLACE(job.steps), 1, MOST_COUNT},
     {0, "timeout", "TIME", "stop a run after this time: 90s, 20m (30m)", NULL, note_timeout, PLACE(job.timeout_s)},
-    {'j', "jobs", "N", "make at most N runs at a time; by default as many as\nprocessors and "
-                       "memory allow", NULL,
+    {'j', "jobs", "N", "run at most N at a time; by default as many as processors\nand memory "
+                       "allow", NULL,
      mt_note_small_number, PLACE(jobs), 1, MOST_COUNT},
     {0, "nproc", "N", "start the command N times as torchrun does, a card for\neach rank; may be "
                       "{NAME} or {A}*{B}",

@@ -84,7 +84,7 @@ static void note_uneven(struct notes *notes, const struct mt_fit_answer *answer)
     if (answer->search->hole == MT_NONE)
         say(notes, "other values may or may not fit. Runs:");
     else
-        say(notes, "%s does not fit, though %s does, and other values may be like that. Runs:",
+        say(notes, "%s does not fit, though %s does; other values may behave the same. Runs:",
             mt_variable_text(searched, answer->search->hole, hole),
             mt_variable_text(searched, answer->search->fits, fits));
     for (size_t i = 0; i < fit->n_attempts; i++)
