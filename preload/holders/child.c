@@ -145,6 +145,8 @@ static void search(void)
     walk();
     mt_roots_at_hand();
     walk();
+    mt_torch_roots_of_autocast();
+    walk();
     mt_roots_native();
     walk();
     mt_roots_garbage();

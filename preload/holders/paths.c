@@ -184,6 +184,10 @@ static unsigned put_root(struct mt_path *path, const struct chain *chain)
         return 0;
     case MT_ROOT_THREAD:
         return put_thread(path, chain->node, chain->n);
+    case MT_ROOT_AUTOCAST:
+        path->root = MT_HOLDER_AUTOCAST;
+        mt_step_put(path, "autocast's cache of weights");
+        return 0;
     case MT_ROOT_CYCLE:
         put_cycle(path, (uint32_t)root->address);
         return 0;

@@ -105,12 +105,9 @@ uint32_t mt_picture_add_root(enum mt_picture_root_sort sort, uint64_t address, u
 }
 
 /* Mappings, in the order of their addresses. */
-struct mapping {
-    uint64_t begin, end;
-};
 #define MOST_MAPPINGS 65536u
 static struct {
-    struct mapping *mapping;
+    struct mt_mapping *mapping;
     uint32_t n;
 } mapped;
 
@@ -137,10 +134,28 @@ bool mt_is_readable(uint64_t address, uint64_t size)
     return is_in(low, address, size);
 }
 
+struct mt_mapping *mt_torch_variables;
+uint32_t mt_n_torch_variables;
+
+/* Note a mapping of a library's file that can be written, and the memory right after it, which has
+ * the variables that are zero at first. */
+static void note_variables(const char *line, const struct mt_mapping *mapping)
+{
+    const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
+    uint32_t n = mt_n_torch_variables;
+    bool is_torch = name && (!strncmp(name, "libtorch", 8) || !strncmp(name, "libc10", 6));
+    bool goes_on =
+        !path && !strchr(line, '[') && n && mt_torch_variables[n - 1].end == mapping->begin;
+    if (line[2] == 'w' && goes_on)
+        mt_torch_variables[n - 1].end = mapping->end;
+    else if (line[2] == 'w' && is_torch && n < MT_MOST_TORCH_VARIABLES)
+        mt_torch_variables[mt_n_torch_variables++] = *mapping;
+}
+
 /* Take a line, "begin-end rw-p ...": devices' memory is no memory. */
 static void add_mapping(const char *line)
 {
-    struct mapping mapping = {0, 0};
+    struct mt_mapping mapping = {0, 0};
     uint64_t *number = &mapping.begin;
     for (; *line && *line != ' '; line++) {
         if (*line == '-')
@@ -150,6 +165,7 @@ static void add_mapping(const char *line)
     }
     if (line[0] != ' ' || line[1] != 'r' || line[4] == 's' || mapped.n == MOST_MAPPINGS)
         return;
+    note_variables(line, &mapping);
     if (mapped.n && mapped.mapping[mapped.n - 1].end == mapping.begin)
         mapped.mapping[mapped.n - 1].end = mapping.end;
     else
@@ -158,12 +174,13 @@ static void add_mapping(const char *line)
 
 int mt_mappings_read(void)
 {
-    char buffer[4096], line[64];
+    char buffer[4096], line[1024];
     size_t used = 0;
     ssize_t n;
     mapped.mapping = mt_map(MOST_MAPPINGS * sizeof *mapped.mapping);
+    mt_torch_variables = mt_map(MT_MOST_TORCH_VARIABLES * sizeof *mt_torch_variables);
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (!mapped.mapping || fd < 0)
+    if (!mapped.mapping || !mt_torch_variables || fd < 0)
         return -ENOENT;
     while ((n = read(fd, buffer, sizeof buffer)) > 0)
         for (ssize_t i = 0; i < n; i++) {

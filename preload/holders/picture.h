@@ -40,6 +40,7 @@ enum mt_picture_root_sort {
     MT_ROOT_RAISED,
     MT_ROOT_LAST, /* sys.last_exc */
     MT_ROOT_THREAD,
+    MT_ROOT_AUTOCAST, /* its cache of weights */
     MT_ROOT_CYCLE,
 };
 
@@ -116,5 +117,13 @@ bool mt_is_readable(uint64_t address, uint64_t size);
 
 /* Read the list of mappings. Return 0 or -ENOENT. */
 int mt_mappings_read(void);
+
+/* The variables of PyTorch's libraries, as that list has them. */
+#define MT_MOST_TORCH_VARIABLES 64u
+struct mt_mapping {
+    uint64_t begin, end;
+};
+extern struct mt_mapping *mt_torch_variables;
+extern uint32_t mt_n_torch_variables;
 
 #endif

@@ -286,3 +286,34 @@ void mt_torch_expand(uint32_t node)
         break;
     }
 }
+
+/* An entry of autocast's cache, which is a table in one piece: a weight, the tensor in another
+ * type, and a weak pointer to the weight (a std::tuple has its last part first). */
+static void reach_cached(uint64_t table, uint64_t size)
+{
+    for (uint64_t at = table; at + 24 <= table + size; at += 8) {
+        uint64_t weight = mt_word(at), tensor = mt_word(at + 8);
+        if (is_pointer(weight) && weight == mt_word(at + 16) && weight != tensor &&
+            class_of(weight) == TENSOR && class_of(tensor) == TENSOR)
+            mt_picture_reach(tensor, MT_NODE_IMPL,
+                             mt_picture_add_root(MT_ROOT_AUTOCAST, weight, 0));
+    }
+}
+
+/* Reach those in a table that a variable has. */
+static __attribute__((noinline)) void reach_table(uint64_t variable)
+{
+    if (!MT_MAY_CRASH())
+        return;
+    uint64_t table = mt_word(variable), size = is_pointer(table) ? heap_bytes(table) : 0;
+    if (size)
+        reach_cached(table, size);
+    mt_crash_over();
+}
+
+void mt_torch_roots_of_autocast(void)
+{
+    for (uint32_t i = 0; i < mt_n_torch_variables; i++)
+        for (uint64_t at = mt_torch_variables[i].begin; at < mt_torch_variables[i].end; at += 8)
+            reach_table(at);
+}

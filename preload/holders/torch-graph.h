@@ -21,6 +21,9 @@ void mt_torch_expand(uint32_t node);
 /* Reach everything that the words refer to: for objects whose layout is not known. */
 void mt_torch_scan(uint64_t address, uint64_t words, uint32_t parent);
 
+/* Reach what autocast keeps: weights in another type, until the outermost autocast ends. */
+void mt_torch_roots_of_autocast(void);
+
 /* Return the class of a C++ object, mangled; NULL: not known. */
 const char *mt_torch_class(uint64_t object);
 

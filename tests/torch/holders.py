@@ -194,8 +194,11 @@ end, is_ready = threading.Event(), threading.Event()
 thread = threading.Thread(target=other_thread, args=[is_ready])
 thread.start()
 is_ready.wait()
+weight = torch.nn.Parameter(torch.ones(64, 64, device="cuda"))
 try:
-    train(keep(LOCAL, "local variable `argument` of train() at holders.py:LINE"))
+    with torch.autocast("cuda", dtype=torch.float16):
+        torch.nn.functional.linear(torch.ones(8, 64, device="cuda"), weight)
+        train(keep(LOCAL, "local variable `argument` of train() at holders.py:LINE"))
 except torch.cuda.OutOfMemoryError:
     print("out of memory")
 print("garbage", gone() is not None)

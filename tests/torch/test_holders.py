@@ -44,9 +44,11 @@ def check_roots(work, forks):
     for address, root, steps in wanted:
         have = holders.get(address)
         check(have and have[0] == root and agree(have[1], steps), f"{root} {steps}: found {have}")
+    cached = [root for root, steps, _ in holders.values() if steps == ["autocast's cache of weights"]]
+    equal("autocast's cache", cached, [24])
     views = [view for _, steps, view in holders.values() if steps[0].startswith("global `views`")]
     equal("a view", views, [400])
-    tree = harness.must_run([MEMTAP, "holders", trace]).stdout
+    tree = harness.must_run([MEMTAP, "holders", "--min-size", "1", trace]).stdout
     check("global `views` of module __main__ -> [0], by a view of 400 B\n" in tree, tree)
 
 
