@@ -10,6 +10,7 @@
  * has them. */
 static bool compute_lstm_cell(struct sim_values *stack);
 static bool compute_gru_cell(struct sim_values *stack);
+static bool compute_attention_gradients(struct sim_values *stack);
 
 static const struct equivalent {
     const char *name, *host; /* NULL: a recurrent network, or: */
@@ -20,6 +21,10 @@ static const struct equivalent {
      1},
     {"aten::_scaled_dot_product_flash_attention", "aten::_scaled_dot_product_attention_math", 1},
     {"aten::_scaled_dot_product_cudnn_attention", "aten::_scaled_dot_product_attention_math", 1},
+    {"aten::_scaled_dot_product_efficient_attention_backward", NULL, 3,
+     compute_attention_gradients},
+    {"aten::_scaled_dot_product_flash_attention_backward", NULL, 3, compute_attention_gradients},
+    {"aten::_scaled_dot_product_cudnn_attention_backward", NULL, 3, compute_attention_gradients},
     {"aten::cudnn_batch_norm", "aten::native_batch_norm", 1},
     {"aten::cudnn_grid_sampler", "aten::grid_sampler_2d", 1},
     {"aten::_cudnn_ctc_loss", "aten::_ctc_loss", 1},
@@ -31,6 +36,7 @@ static const struct equivalent {
 /* Names that differ: the host's, CUDA's. */
 static const char *const renamed[][2] = {
     {"attn_mask", "attn_bias"},
+    {"grad_out", "grad_out_"},
     {"momentum", "exponential_average_factor"},
     {"eps", "epsilon"},
     {"input", "self"},
@@ -321,6 +327,78 @@ static bool compute_gru_cell(struct sim_values *stack)
     return compute_cell(stack, 3, 1, next_of_gru);
 }
 
+/* --- gradients of attention ------------------------------------------------------------------ */
+
+enum { GRADIENT, QUERY, KEY, VALUE, DROPOUT, IS_CAUSAL, MASK, SCALE, ATTENTION_ARGUMENTS };
+static const char *const attention_arguments[] = {"grad_out",  "query",     "key",       "value",
+                                                  "dropout_p", "is_causal", "attn_mask", "scale"};
+
+static void push(struct sim_values *stack, struct sim_value value)
+{
+    if (value.tag == SIM_TAG_TENSOR)
+        sim_hold(value.object);
+    *stack->end++ = value;
+}
+
+static bool call_host(const char *entry, struct sim_values *stack, ptrdiff_t results)
+{
+    const struct sim_handle handle = {(char *)(uintptr_t)entry};
+    const char *slot = sim_kernel_slot(entry, SIM_SLOT_HOST);
+    return sim_field(slot, 0) && sim_field(slot, 8) &&
+           sim_torch_call((sim_boxed *)(uintptr_t)sim_field(slot, 8), sim_field(slot, 0), &handle,
+                          0, stack) &&
+           stack->end - stack->begin == results;
+}
+
+/* Compute the gradients: the host's forward gives the sums that its backward needs, which are not
+ * laid out as CUDA's. */
+static bool compute_attention_gradients(struct sim_values *stack)
+{
+    static const char forward[] = "aten::_scaled_dot_product_flash_attention_for_cpu",
+                      backward[] = "aten::_scaled_dot_product_flash_attention_for_cpu_backward";
+    static _Atomic(const char *) entries[2];
+    const char *first = find_once(&entries[0], forward, ""),
+               *second = find_once(&entries[1], backward, "");
+    const struct sim_value *given = stack->begin;
+    struct sim_values sums = {0}, gradients = {0};
+    bool is_done = first && second && stack->end - given == ATTENTION_ARGUMENTS &&
+                   sim_torch_stack(&sums, ATTENTION_ARGUMENTS) &&
+                   sim_torch_stack(&gradients, ATTENTION_ARGUMENTS + 2);
+    for (size_t i = QUERY; is_done && i < ATTENTION_ARGUMENTS; i++)
+        push(&sums, given[i]);
+    is_done = is_done && call_host(first, &sums, 2);
+    for (size_t i = 0; is_done && i < ATTENTION_ARGUMENTS; i++) {
+        push(&gradients, given[i]);
+        if (i == VALUE) {
+            push(&gradients, sums.begin[0]);
+            push(&gradients, sums.begin[1]);
+        }
+    }
+    is_done = is_done && call_host(second, &gradients, 3);
+    while (stack->end > stack->begin)
+        sim_drop_value(--stack->end);
+    for (size_t i = 0; is_done && i < 3; i++)
+        push(stack, gradients.begin[i]);
+    if (sums.begin)
+        sim_torch_free(&sums);
+    if (gradients.begin)
+        sim_torch_free(&gradients);
+    return is_done;
+}
+
+static bool of_attention(const struct sim_replaced *op, const struct sim_value *arguments,
+                         struct sim_instead *instead)
+{
+    instead->entry = op->entry;
+    instead->n = ATTENTION_ARGUMENTS;
+    for (size_t i = 0; i < ATTENTION_ARGUMENTS; i++) {
+        struct sim_value value = argument_named(op, arguments, attention_arguments[i]);
+        bool is_none = value.tag == SIM_TAG_TENSOR && value.object == sim_layout.undefined;
+        instead->arguments[i] = is_none ? none : value;
+    }
+    return !shares_heads(op, arguments);
+}
+
 /* --- any of them ----------------------------------------------------------------------------- */
 
 bool sim_begin_instead(const struct sim_replaced *op, const struct sim_value *arguments,
@@ -330,6 +408,8 @@ bool sim_begin_instead(const struct sim_replaced *op, const struct sim_value *ar
     const struct equivalent *found = find_equivalent(op->entry);
 
     *instead = (struct sim_instead){.results = found->results, .function = found->function};
+    if (found->function == compute_attention_gradients)
+        return of_attention(op, arguments, instead);
     if (found->function) {
         instead->entry = op->entry;
         instead->n = op->arguments;

@@ -109,6 +109,13 @@ def module(made):
     return function, lambda x: ((x, *made.parameters()), {})
 
 
+def gradients(*heads, **options):
+    with torch.enable_grad():
+        heads = [head.detach().requires_grad_() for head in heads]
+        functional.scaled_dot_product_attention(*heads, **options).backward(heads[0].detach())
+    return [head.grad for head in heads]
+
+
 def written_out():
     """Operators that only CUDA has compute for these."""
     x = torch.randn(2, 6, 8)
@@ -130,6 +137,8 @@ def written_out():
         yield f"attention of shared heads, {dtype}", functional.scaled_dot_product_attention, ((q, k, k), {"enable_gqa": True})
         yield f"attention with a mask, {dtype}", functional.scaled_dot_product_attention, (
             (q, q, q), {"attn_mask": torch.randn(8, 8, dtype=dtype)})
+        for options in {"is_causal": True}, {"scale": 0.3}, {"attn_mask": torch.randn(8, 8, dtype=dtype)}:
+            yield f"gradients of attention, {dtype}, {list(options)}", gradients, (torch.randn(3, 2, 4, 8, 16, dtype=dtype).unbind(), options)
     yield "conjugates", lambda z: torch.view_as_real(z.conj().clone()), ((torch.randn(4, dtype=torch.complex64),), {})
     yield "negatives", lambda z: z.conj().imag.clone(), ((torch.randn(4, dtype=torch.complex64),), {})
 
