@@ -78,6 +78,13 @@ void mt_guard_start(void)
     sigaction(SIGBUS, &ours, NULL);
 }
 
+void mt_guard_resume(void)
+{
+    struct sigaction found;
+    if (!sigaction(SIGBUS, NULL, &found) && !is_handled(&found))
+        mt_guard_start();
+}
+
 void mt_guard_set(unsigned number, void *pages, size_t size)
 {
     places[number].size = size;

@@ -17,6 +17,10 @@
  */
 void mt_guard_start(void);
 
+/* Start again if the action is the default one: at its end, Python puts back what was before its
+ * faulthandler, and so before us. */
+void mt_guard_resume(void);
+
 #define MT_GUARD_MOST 4097u /* the tail's begin, and each slot */
 
 /* Guard pages of the file; NULL ends that. number is below MT_GUARD_MOST and names a range of

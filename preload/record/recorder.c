@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
+#include "guard.h"
 #include "parts.h"
 #include "preload/host/message.h"
 #include "preload/host/no-cancel.h"
@@ -409,6 +410,7 @@ void mt_finish(void)
         return;
     atomic_compare_exchange_strong(&mt_state, &awaiting, MT_OVER);
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
+    mt_guard_resume();
     /* Even if another thread is doing the same: the first to leave ends both. */
     for (unsigned i = mt_n_parts; i--;)
         if (mt_parts[i].stop)
