@@ -22,7 +22,7 @@ struct mt_arrow_place {
 struct mt_arrow_array {
     int64_t n, nulls;
     const void
-        *buffer[3]; /* validity (empty where there is no null), values; of texts offsets, bytes */
+        *buffer[3]; /* validity (empty if there are no nulls), values; of texts offsets, bytes */
     int64_t size[3];
     unsigned n_buffers;
 };

@@ -39,7 +39,7 @@ struct mt_perfetto_process {
     struct mt_perfetto_device device[MT_DEVICES];
     struct mt_by_id threads; /* tracks, uint64_t; 0: not yet */
     struct mt_perfetto_lanes ranges;
-    bool is_over; /* the sink takes no more */
+    bool is_over; /* the sink accepts no more */
 };
 
 /* Return the track of a key, which is reserved until it is returned; 0 if none. */

@@ -37,13 +37,13 @@ void mt_spool_end(struct mt_spool *spool);
 /* Read the next event, with its device; false: there is none, or spool->rc says why. */
 bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event);
 
-/* Return the device's next event, which is not taken; NULL: there is none, or devices have no
+/* Return the device's next event without consuming it; NULL: there is none, or devices have no
  * parts. */
 const struct mt_import_event *mt_spool_peek(const struct mt_spool *spool, unsigned device);
 
 /*
  * What PyTorch's allocator has at a moment of a snapshot's events: segments and the blocks in them.
- * Events say the bytes that were requested; what a block takes follows from the free piece that it
+ * Events say the bytes that were requested; what a block uses follows from the free piece that it
  * was cut from.
  */
 
@@ -70,7 +70,7 @@ struct mt_extents {
 void mt_extents_clear(struct mt_extents *extents);
 /* Add an extent. 0, -EEXIST if one begins there, or -ENOMEM. */
 int mt_extents_add(struct mt_extents *extents, const struct mt_import_extent *extent);
-/* Return the one that begins there; NULL: none. It lives until the next change. */
+/* Return the one that begins there; NULL: none. Valid until the next change. */
 struct mt_import_extent *mt_extents_at(const struct mt_extents *extents, uint64_t address);
 /* Return the last one that begins at or below the address; the first that begins above it. NULL:
  * none. */

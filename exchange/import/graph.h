@@ -25,7 +25,7 @@ enum mt_cell_tag {
     MT_CELL_PLACE,  /* of the taker: what a list was made to */
     MT_CELL_PAIR, /* a tuple of two numbers below 2^28: the first one times 2^28, plus the other */
     MT_CELL_KILO, /* a number that needs more bits: thousands */
-    MT_CELL_SHARED, /* a list or dictionary that may be asked for again: its place in the memo,
+    MT_CELL_SHARED, /* a list or dictionary that may be requested again: its place in the memo,
                        which says what became of it */
 };
 

@@ -117,7 +117,7 @@ struct mt_whence {
     uint32_t node;     /* text of the script: the backward node that ran; 0: none */
     bool is_autograd;  /* in a thread of autograd's */
     bool is_workspace; /* it is cuBLAS's to work in */
-    bool is_empty;     /* frames were asked for, and there were none */
+    bool is_empty;     /* frames were requested, and there were none */
 };
 
 struct mt_import_event {

@@ -37,8 +37,8 @@ struct ArrowArray {
     void *private_data;
 };
 
-/* Each function returns 0 or an errno, after which get_last_error has a text that lives until the
- * next call. get_next gives a released array at the end. One thread at a time. */
+/* Each function returns 0 or an errno, after which get_last_error has a text that is valid until
+ * the next call. get_next gives a released array at the end. One thread at a time. */
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
     int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);

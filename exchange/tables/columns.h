@@ -34,7 +34,7 @@ struct mt_columns {
     bool lacks_memory; /* since some row: what was put is incomplete */
 };
 
-/* Begin anew, without rows. Begin or clear columns of zeros. */
+/* Start again without rows. Begin or clear columns of zeros. */
 void mt_columns_begin(struct mt_columns *columns, const struct mt_table *table);
 void mt_columns_clear(struct mt_columns *columns);
 

@@ -3,7 +3,7 @@
  * The source of the rows of tables: traces, read as far as the next batch needs. Used by every
  * output of tables, by one thread at a time.
  *
- *     struct mt_feed feed = {.asked = &asked, .paths = paths, .n_paths = n};
+ *     struct mt_feed feed = {.query = &query, .paths = paths, .n_paths = n};
  *     while ((rc = mt_feed_next(&feed, &columns, &fault)) > 0)
  *         ... columns.n rows ...
  *     mt_feed_close(&feed);
@@ -28,7 +28,7 @@ struct mt_rows_query {
     struct mt_analyzed *analyzed; /* NULL: none is shared */
     struct mt_question question;  /* moment, rules, device, labels, filter; by tables' need */
     bool whole_run; /* blocks: every one that there was, instead of those of the moment */
-    bool has_times; /* blocks of the whole run, events: only what lives from from_ns to to_ns */
+    bool has_times; /* blocks of the whole run, events: only those live from from_ns to to_ns */
     uint64_t from_ns, to_ns;
 };
 
