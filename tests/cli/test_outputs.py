@@ -2,8 +2,9 @@
 """test_outputs.py MAKE-TRACES MEMTAP: what each command does with the file that it is to write: a device or a
 pipe stays one, a link that another user planted is not followed, an older file is replaced whole and keeps
 its mode, a missing folder is made, and a command that fails leaves everything as it was. No command replaces its inputs, a trace (but by --force) or what
-belongs to one, by whatever name. What shows a trace is no more public than it. What people read has lines of 80 columns."""
+belongs to one, by whatever name, nor on a full disk (a small one of its own). What shows a trace is no more public than it. What people read has lines of 80 columns."""
 
+import contextlib
 import os
 import pathlib
 import pickle
@@ -309,6 +310,86 @@ def as_private_as_inputs(words, folder):
         check(made == (0o600 if is_private else mode), f"{words} of a trace of mode {mode:o}", code, made, errors)
 
 
+@contextlib.contextmanager
+def small_disk(folder):
+    """A disk of our own with room for 256 KiB; None where it cannot be mounted."""
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True, check=False).returncode == 0
+    try:
+        yield disk if mounted else None
+    finally:
+        if mounted:
+            subprocess.run(["umount", disk], check=True)
+
+
+def fill(disk):
+    try:
+        with open(os.path.join(disk, "fill"), "wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+    except OSError:
+        pass
+
+
+def files_in(folder):
+    return {path: kept(path) for path in map(str, pathlib.Path(folder).rglob("*")) if os.path.isfile(path)}
+
+
+def on_a_full_disk(folder, lists):
+    """Exit code 2 and a line that says why; what was there is there, and nothing is left beside it."""
+    with small_disk(folder) as disk:
+        if not disk:
+            return
+        kept_file, new, database = (os.path.join(disk, name) for name in ("kept", "new", "history.db"))
+        pathlib.Path(kept_file).write_text("precious", encoding="utf-8")
+        check(run(["history", "add", "--db", "{}", "training.mtap"], database)[0] == 0, "history add on a small disk")
+        fill(disk)
+        before = files_in(disk)
+        lists = [words for words in lists if "--summary" not in words]  # it appends: a short file has room
+        for words in [*lists, ["history", "add", "--db", database, "keeping.mtap"]]:
+            for output in (kept_file, new):
+                code, errors = run(words, output)
+                is_said = "No space left" in errors or "disk is full" in errors or (never_replaces(words) and output == kept_file)
+                check(code == 2 and is_said, f"{words} on a full disk", code, errors)
+                found = {path: what for path, what in files_in(disk).items() if not path.endswith(("-wal", "-shm"))}  # SQLite's
+                check(found == before, f"{words} on a full disk: files", found.keys())
+
+
+def parquet(folder):
+    """A dataset is a folder: a new one, one that is there already, one of others' files, a full disk, a trace."""
+    python = os.environ.get("MEMTAP_TEST_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import pyarrow"], capture_output=True, check=False).returncode:
+        return
+    os.environ["PATH"] = f"{os.path.dirname(python)}:{os.environ['PATH']}"
+    export = ["export", "-f", "parquet", "-o", "{}", "training.mtap"]
+    new, old, file = (os.path.join(folder, name) for name in ("a/b/new", "old", "file"))
+    code, errors = run(export, new)
+    made = files_in(new)
+    check(code == 0 and any(path.endswith(".parquet") for path in made), "parquet into a new folder", code, errors)
+    check(run(export, new)[0] == 0 and files_in(new).keys() == made.keys(), "parquet into the same dataset again")
+    os.makedirs(os.path.join(old, "runs"))
+    for path in (file, os.path.join(old, "runs", "mine.parquet")):
+        pathlib.Path(path).write_text("precious", encoding="utf-8")
+    for output in (old, file, "training.mtap", "rank0.mtap"):
+        before = files_in(folder), kept("training.mtap"), kept("rank0.mtap")
+        code, errors = run(export, output)
+        is_same = before == (files_in(folder), kept("training.mtap"), kept("rank0.mtap"))
+        check(code == 2 and is_same and "is not a memtap dataset" in errors, f"parquet to {output}", code, errors)
+    with small_disk(folder) as disk:
+        if not disk:
+            return
+        dataset = os.path.join(disk, "dataset")
+        code, errors = run(export, dataset)
+        check(code == 0, "parquet on a small disk", code, errors)
+        fill(disk)
+        before = files_in(disk)
+        for output in (dataset, os.path.join(disk, "new")):
+            code, errors = run(export, output)
+            check(code == 2 and "No space left" in errors and errors.count("\n") == 1, f"parquet to {output} on a full disk", code, errors)
+            check(files_in(disk) == before, f"parquet to {output} on a full disk: files", files_in(disk).keys() ^ before.keys())
+
+
 COLUMNS = 80
 PAIRS = [
     ["diff", "training.mtap", "keeping.mtap"],
@@ -363,6 +444,10 @@ def main():
                 own = os.path.join(folder, f"case-{number}")
                 os.mkdir(own)
                 case(words, own)
+        for number, case in enumerate((lambda own: on_a_full_disk(own, commands(has_page)), parquet)):
+            own = os.path.join(folder, f"case-folder-{number}")
+            os.mkdir(own)
+            case(own)
         if is_root:
             own = os.path.join(folder, "case-history")
             os.mkdir(own)
