@@ -178,6 +178,8 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
                           device->is_peak ? device->at.time_ns : replay->at_moment.time_ns,
                           device->verdicts, device->n_verdicts);
     if (!rc)
+        rc = mt_unneeded_find(&device->unneeded, replay, device, replay->at_moment.device_ns[slot]);
+    if (!rc)
         rc = mt_sites_collect(&device->sites, &naming, device->shown, device->n_shown,
                               replay->question.library_frames);
     mt_filtered_sites(&device->sites, &replay->question.filter, replay->definitions);
@@ -321,6 +323,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         mt_groups_clear(&analysis->devices[i].groups);
         mt_sums_clear(&analysis->devices[i].leaks);
         mt_idle_clear(&analysis->devices[i].idle);
+        mt_unneeded_clear(&analysis->devices[i].unneeded);
         mt_segments_clear(&analysis->devices[i].segments);
         mt_cached_clear(&analysis->devices[i].cached_by);
         mt_cached_clear(&analysis->devices[i].most_cached_by);

@@ -91,6 +91,36 @@ void mt_idle_clear(struct mt_idle *idle);
 struct mt_device;
 
 /*
+ * Memory that was live at the moment and not needed then, as the launches of kernels, copies and
+ * fills show it. Known only if uses were recorded, and all work was seen.
+ */
+
+enum mt_unneeded_kind {
+    MT_UNNEEDED_NEVER,   /* never used */
+    MT_UNNEEDED_AFTER,   /* last used before the moment: freed late */
+    MT_UNNEEDED_UNTIL,   /* first used after it, by another line: allocated early */
+    MT_UNNEEDED_BETWEEN, /* within the longest time between two uses, by two lines: a
+                          * quarter of an iteration or more */
+    MT_UNNEEDED_KINDS,
+};
+
+struct mt_unneeded {
+    bool is_known, is_unseen; /* is_unseen: not all work was seen, so nothing is known */
+    uint64_t bytes;
+    /* By key: the line of the allocation, that of the last use (of UNTIL the first; of BETWEEN the
+     * last before the moment), whether that was in backward. Lines are stacks, 0: none. */
+    struct mt_sums kind[MT_UNNEEDED_KINDS];
+};
+
+/* Return "never", "after", "until", "between". */
+const char *mt_unneeded_name(enum mt_unneeded_kind kind);
+
+/* Find it among a device's live blocks. Return 0 or -ENOMEM. Call mt_unneeded_clear in any case. */
+int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *replay,
+                     const struct mt_device *device, uint64_t moment_ns);
+void mt_unneeded_clear(struct mt_unneeded *unneeded);
+
+/*
  * Memory left from iteration to iteration: the lines with blocks from several earlier iterations
  * that are live at the moment.
  */
@@ -212,7 +242,8 @@ struct mt_device {
     struct mt_foreign_pool foreign_pool; /* if of_cuda */
     struct mt_sums leaks;                /* if of_cuda: live at the end of a complete trace */
     struct mt_idle idle;                 /* the same */
-    struct mt_pins pins;                 /* in both pools */
+    struct mt_unneeded unneeded;
+    struct mt_pins pins; /* in both pools */
     struct mt_precision precision;
     struct mt_held_block *held; /* the blocks with known holders, by address */
     size_t n_held;

@@ -140,6 +140,16 @@ static json_t *idle(const struct mt_definitions *definitions, const struct mt_id
     return object;
 }
 
+static json_t *unneeded(const struct mt_definitions *definitions,
+                        const struct mt_unneeded *unneeded)
+{
+    json_t *object = json_pack("{s:o}", "bytes", mt_json_number(unneeded->bytes));
+    for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
+        json_object_set_new(object, mt_unneeded_name(kind),
+                            mt_json_sums(definitions, &unneeded->kind[kind]));
+    return object;
+}
+
 static json_t *serving(const struct mt_serving_budget *budget)
 {
     if (!budget->serves)
@@ -197,6 +207,9 @@ static json_t *devices(const struct mt_analysis *analysis)
             json_object_set_new(object, "held", mt_json_held_kinds(device));
         if (device->idle.is_known)
             json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
+        if (device->unneeded.is_known)
+            json_object_set_new(object, "unneeded",
+                                unneeded(analysis->replay.definitions, &device->unneeded));
         json_object_set_new(object, "counted_by",
                             json_string(mt_counted_names[device->spans->counted]));
         json_object_set_new(object, "loop", mt_json_loop(device->spans->turns));

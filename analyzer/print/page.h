@@ -98,6 +98,7 @@ void mt_page_cached(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device);
+void mt_page_unneeded(const struct mt_page *page, const struct mt_device *device);
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
 void mt_page_modules(const struct mt_page *page, const struct mt_device *device);
 void mt_page_serving(const struct mt_page *page, const struct mt_device *device);

@@ -291,6 +291,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return mt_holders_add(&replay->holders, event);
     case MT_HOLDERS:
         return mt_holders_end(&replay->holders, event, replay->at_moment.is_over);
+    case MT_USES:
+        return mt_uses_event(&replay->uses_of_blocks, &replay->blocks, &replay->uses_of_cuda,
+                             &replay->cuda.heap, event);
     case MT_RANGE_PUSH:
     case MT_RANGE_POP:
     case MT_RANGE_START:
@@ -438,6 +441,8 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
     mt_holders_clear(&replay->holders);
+    mt_uses_clear(&replay->uses_of_blocks);
+    mt_uses_clear(&replay->uses_of_cuda);
     mt_visits_clear(&replay->visits);
     mt_turns_clear(&replay->turns);
     mt_named_turns_clear(&replay->named);

@@ -18,6 +18,7 @@
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
 #include "analyzer/turns/named.h"
+#include "analyzer/uses/uses.h"
 #include "analyzer/views/groups.h"
 #include "filter.h"
 #include "places.h"
@@ -217,6 +218,7 @@ struct mt_replay {
     struct mt_cuda_objects objects;
     struct mt_samples samples;
     struct mt_holders holders;
+    struct mt_uses_of uses_of_blocks, uses_of_cuda;
     struct mt_oddities oddities;
     struct mt_unsimulated unsimulated;
     uint64_t unseen[MT_DEVICES]; /* bytes allocated before the recording began */

@@ -161,6 +161,7 @@ void mt_report_details(const struct mt_analysis *analysis, FILE *out, const stru
         mt_page_growth(&page, device);
         mt_page_leaks(&page, device);
         mt_page_idle(&page, device);
+        mt_page_unneeded(&page, device);
         mt_page_timeline(&page, device);
     }
     if (!analysis->n_devices)

@@ -52,6 +52,26 @@ def check_lines(planted, uses):
             equal(f"{name}: only written", bits & ONLY_WRITTEN, which & ONLY_WRITTEN)
 
 
+def check_unneeded(work, forks):
+    """What is not needed at the peak, in bytes; and the peak falls by as much without it."""
+    trace = Path(work) / "unneeded.mtap"
+    code, output = forks.run(trace, HERE / "unneeded.py", env={"MEMTAP_USES": "1"})
+    equal("it ends well", code, 0)
+    device = json.loads(harness.must_run([MEMTAP, "report", "--format", "json", trace]).stdout)["devices"][0]
+    unneeded = device["unneeded"]
+    have = {kind: unneeded[kind]["bytes"] >> 20 for kind in ("never", "until", "after", "between")}
+    equal("not needed, MiB", have, {"never": 8, "until": 16, "after": 32, "between": 64})
+    equal("in all", unneeded["bytes"] >> 20, 120)
+    equal("one block each", [unneeded[kind]["blocks"] for kind in have], [1, 1, 1, 1])
+    peak = int(re.search(r"^peak (\d+)", output, re.M)[1])
+    for name, kind in (("never", "never"), ("early", "until"), ("late", "after"), ("idle", "between")):
+        code, output = forks.run(Path(work) / f"{name}.mtap", HERE / "unneeded.py", name)
+        now = int(re.search(r"^peak (\d+)", output, re.M)[1])
+        equal(f"without {name}", (code, peak - now), (0, unneeded[kind]["bytes"]))
+    text = harness.must_run([MEMTAP, "report", trace]).stdout
+    check("Not needed at the peak, by launched kernels, copies and fills: 120.00 MiB" in text, text)
+
+
 def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks() as forks:
@@ -67,6 +87,7 @@ def main():
         check("cublasLtMatmul" in names or any("cublas" in name for name in names), f"no product among {sorted(names)}")
         check(any("vectorized_elementwise_kernel" in name for name in names), "no kernel has its name")
         code, other = forks.run(plain, HERE / "uses.py")
+        check_unneeded(work, forks)
         equal("without", (code, other, {"uses", "use", "unseen_work"} & read(plain)[1]), (0, output, set()))
     harness.finish()
 

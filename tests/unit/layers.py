@@ -45,6 +45,7 @@ SUBFOLDERS = {
         "model",
         "turns",
         "holders",
+        "uses",
         "classify",
         "views",
         "replay",
