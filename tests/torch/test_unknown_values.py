@@ -23,7 +23,7 @@ def main():
         check("17 sizes or conditions depend on values that are not simulated" in done.stderr, done.stderr)
         for command in ("report", "plan"):
             text = said(harness.run([harness.MEMTAP, command, path]))
-            check(text.startswith(LINE), f"{command} begins with {text[:200]}")
+            check(LINE in text[:400], f"{command} begins with {text[:400]}")
         equal("numbers", [event["what"] for event in harness.Trace(path).of("unknown_value")],
               [4] + [1] * 17 + [4, 3, 4])
         told = json.loads(harness.must_run([harness.MEMTAP, "report", "--format", "json", path]).stdout)
@@ -34,7 +34,7 @@ def main():
               "the integer is not told")
         compact = Path(work) / "compact.mtap"
         harness.must_run([harness.MEMTAP, "compact", "-o", compact, path])
-        check(said(harness.run([harness.MEMTAP, "report", compact])).startswith(LINE), "compact copy")
+        check(LINE in said(harness.run([harness.MEMTAP, "report", compact]))[:400], "compact copy")
 
         done = harness.must_run([harness.MEMTAP, "check", path, "--against", path], ends=2)
         check(LINE in done.stderr and "--allow-unknown" in done.stderr, done.stderr)
