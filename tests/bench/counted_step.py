@@ -6,7 +6,7 @@ import sys
 import torch
 from torch import nn
 
-WARM_UP = 6
+WARM_UP = 30  # until every page of the heap that has records of blocks is known
 
 marks = ctypes.CDLL(sys.argv[1])
 with torch.device("cuda"):

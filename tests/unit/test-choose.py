@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-choose.py BUILD: what `tools/test` runs for some words, of the tests of this build folder."""
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import choose
+
+BUILD = sys.argv[1]
+
+
+def chosen(*words, fails=0):
+    done = subprocess.run([sys.executable, choose.__file__, *words[:-1], BUILD, words[-1]], capture_output=True, text=True, check=False)
+    assert done.returncode == fails, (words, done)
+    return done.stderr if fails else done.stdout.splitlines()
+
+
+tests = choose.tests_of(BUILD)
+quick = chosen("quick")
+assert {"lint", "cli report"} <= set(quick) and not any("torch" in tests[name][0] for name in quick)
+whole = chosen("torch")
+parts = [chosen("--shard", f"{part}/3", "torch") for part in (1, 2, 3)]
+assert sorted(sum(parts, [])) == whole and min(map(len, parts)) == len(whole) // 3
+assert chosen("notes") == ["notes"] and chosen("cli r*") == [name for name in sorted(tests) if name.startswith("cli r")]
+assert set(chosen("--since", "HEAD", "quick")) >= set(quick)
+assert choose.touched_by("tests/unit/test-choose.py", tests) == {"choose"}
+assert choose.touched_by("page/src/app.ts", tests) < choose.touched_by("trace-format/model.h", tests) == set(tests)
+assert all((choose.ROOT / path).exists() for path in choose.TOUCHED)
+assert "did you mean notes" in chosen("nots", fails=2)
+assert "no such commit" in chosen("--since", "nowhere", "quick", fails=2)
+assert "4/3" in chosen("--shard", "4/3", "torch", fails=2)
