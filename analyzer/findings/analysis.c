@@ -282,10 +282,11 @@ static int find_lines_of_growth(struct mt_analysis *analysis, const char *path,
         struct mt_growth *to = &analysis->devices[i].growth, *from = &at_last.devices[i].growth;
         if (!to->per_iteration || !from->n)
             continue;
-        free(to->site);
+        struct mt_growth ours = *to; /* at_last's destroys the lines that are replaced */
         to->site = from->site;
         to->n = from->n;
-        *from = (struct mt_growth){0};
+        from->site = ours.site;
+        from->n = ours.n;
     }
     mt_analysis_destroy(&at_last);
     return rc;
