@@ -17,8 +17,8 @@
  */
 void mt_guard_start(void);
 
-/* Start again if the action is the default one: at its end, Python puts back what was before its
- * faulthandler, and so before us. */
+/* Start again if there was a handler before ours and now there is none: at its end, Python puts
+ * back what was before its faulthandler, and so before us. */
 void mt_guard_resume(void);
 
 #define MT_GUARD_MOST 4097u /* the tail's begin, and each slot */
