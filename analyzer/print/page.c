@@ -54,8 +54,9 @@ static void print_extent(const struct mt_page *page)
     char length[MT_SIZE_TEXT], events[MT_SIZE_TEXT], lost[MT_SIZE_TEXT];
     const struct mt_survey *survey = &page->analysis->replay.survey;
     uint64_t whole = mt_compact_of(page->analysis->replay.definitions);
-    fprintf(page->out, "%s, %s events", mt_time_text(length, mt_survey_length_ns(survey)),
-            mt_count_text(events, whole ? whole : survey->events));
+    uint64_t n = whole ? whole : survey->events;
+    fprintf(page->out, "%s, %s event%s", mt_time_text(length, mt_survey_length_ns(survey)),
+            mt_count_text(events, n), n == 1 ? "" : "s");
     if (whole)
         fprintf(page->out, " (compact: %s)", mt_count_text(events, survey->events));
     if (mt_survey_lost(survey))

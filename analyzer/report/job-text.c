@@ -162,8 +162,7 @@ static void print_ends(const struct mt_job_rank *ranks, size_t n, FILE *out,
     for (size_t i = 0; i < kinds; i++)
         print_ended(first[i], like[i], out, style);
     if (others)
-        fprintf(out, "%s more did not end normally, in other ways.\n",
-                mt_count_text(count, others));
+        fprintf(out, "%s more ended abnormally in other ways.\n", mt_count_text(count, others));
 }
 
 /* Compare what makes a kind: 0 if the peaks are the same, of the same categories in the same phase.
@@ -200,7 +199,7 @@ static void print_kinds(const struct mt_job_rank *ranks, size_t n, enum mt_certa
     if (left)
         fprintf(out, "   and %s ranks down to %s\n", mt_count_text(count, left),
                 mt_size_text(size, sorted[n - 1]->allocated));
-    fputs(" ranks that are alike have one row; -f json has each\n", out);
+    fputs(" identical ranks share a row; -f json lists each\n", out);
     free(sorted);
 }
 
@@ -245,21 +244,20 @@ static void print_shared(const struct mt_job_rank *ranks, size_t n, FILE *out,
         snprintf(text, sizeof text, "%s processes shared device %d of %s. ",
                  mt_count_text(count, share.n), ranks[i].device, host);
         if (share.most) {
-            mt_text_append(text, sizeof text, "At one time they had at most %s together",
+            mt_text_append(text, sizeof text, "Together they used at most %s at any one time",
                            mt_size_text(together, share.most));
             if (share.n <= MOST_NAMED)
                 append_each(text, sizeof text, &share, ranks, n, style);
             mt_text_append(text, sizeof text, "; their peaks add up to %s.",
                            mt_size_text(together, share.peaks));
         } else {
-            mt_text_append(text, sizeof text,
-                           "Their peaks, maybe not at one time, are %s together.",
+            mt_text_append(text, sizeof text, "Their peaks, which may not coincide, add up to %s.",
                            mt_size_text(together, share.peaks));
         }
         if (ranks[i].is_simulated)
             mt_text_append(text, sizeof text,
-                           " Each ran on a simulated card of its own: what one took was free for "
-                           "the others.");
+                           " Each ran on its own simulated card, so memory that one used was "
+                           "free for the others.");
         putc('\n', out);
         mt_put_lines(out, style, text);
     }

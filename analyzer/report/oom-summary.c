@@ -85,7 +85,7 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
     if (mt_oom_is_grown(story))
         grown_text(story, analysis, out, size);
     else if (oom->of_cuda)
-        snprintf(out, size, "CUDA has no %s in one piece for the program's own call",
+        snprintf(out, size, "CUDA could not provide %s in one piece for the program's own call",
                  mt_size_text(a, oom->wanted));
     else if (oom->of_library)
         snprintf(out, size,
@@ -111,7 +111,7 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
         snprintf(out, size, "%s is allocated; the request exceeds all free memory by %s",
                  mt_size_text(a, oom->allocated), mt_size_text(b, story->missed_by));
     else
-        snprintf(out, size, "%s is allocated, %s of PyTorch's cache is unused, %s of the card",
+        snprintf(out, size, "%s is allocated; %s of PyTorch's cache and %s of the card are unused",
                  mt_size_text(a, oom->allocated), mt_size_text(b, story->cached),
                  mt_size_text(c, story->on_card));
 }
@@ -150,7 +150,7 @@ static void oom_reach_text(char *out, size_t size, const struct mt_advice *advic
     if (advice->served == MT_SERVED_UNKNOWN)
         snprintf(out, size, "%s: may be served", how);
     else if (advice->reach <= MT_REACH_REQUEST)
-        snprintf(out, size, "%s: this request is served; what follows is not known", how);
+        snprintf(out, size, "%s: serves this request; what follows is unknown", how);
     else
         snprintf(out, size, "%s: through %s",
                  advice->is_replayed ? "replayed, modelled beyond" : how,
@@ -202,11 +202,11 @@ static void put_for_library(FILE *out, const struct mt_oom_story *story,
                  mt_size_text(a, story->empty));
     else if (story->missed_by && story->on_card)
         snprintf(text, sizeof text,
-                 "Do: let PyTorch hold %s less by then: a smaller batch, checkpoints",
+                 "Do: reduce PyTorch's memory at that line by %s: a smaller batch, checkpointing",
                  mt_size_text(a, story->missed_by));
     else
         snprintf(text, sizeof text,
-                 "Do: let PyTorch hold less by then: a smaller batch, checkpoints");
+                 "Do: reduce PyTorch's memory at that line: a smaller batch, checkpointing");
     put(out, text, style);
 }
 
@@ -264,8 +264,9 @@ static void put_nothing(FILE *out, const struct mt_oom_story *story, bool has_mo
                                        "finish this forward",   "finish this backward",
                                        "finish this iteration", "finish this iteration"};
     char text[200];
-    snprintf(text, sizeof text, "%s we tried is sure to %s%s", has_more ? "Nothing" : "Do: nothing",
-             ends[story->rest.known], has_more ? "." : "; free memory, or use a larger card");
+    snprintf(text, sizeof text, "%s we tried is certain to %s%s",
+             has_more ? "Nothing" : "Do: free memory, or use a larger card; nothing",
+             ends[story->rest.known], has_more ? "." : "");
     put(out, text, style);
 }
 

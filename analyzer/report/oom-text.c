@@ -62,7 +62,7 @@ static void print_callers(const struct mt_page *page, uint32_t line)
             continue;
         }
         if (left_out)
-            fprintf(page->out, "     (%s more of libraries)\n", mt_count_text(count, left_out));
+            fprintf(page->out, "     (%s more in libraries)\n", mt_count_text(count, left_out));
         mt_page_place(page, caller, where, sizeof where, page->width - 10);
         fprintf(page->out, "     from %s\n", where);
         has_own |= is_own;
@@ -158,8 +158,8 @@ static void print_card(const struct mt_page *page, const struct mt_oom_story *st
     char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], limit[MT_SIZE_TEXT];
     if (story->limit)
         fprintf(page->out,
-                "  PyTorch may reserve at most %s, by the memory fraction that was set:\n"
-                "  %s more, too little for a segment of %s\n",
+                "  The program's memory fraction limits PyTorch to %s:\n"
+                "  %s is left, too little for a segment of %s\n",
                 mt_size_text(limit, story->limit), mt_size_text(free_text, story->on_card),
                 mt_size_text(segment, story->segment));
     else if (story->on_card)
@@ -203,14 +203,14 @@ static void print_rest(const struct mt_page *page, const struct mt_oom_rest *res
     if (rest->known <= MT_REACH_REQUEST)
         return;
     if (rest->of_backward)
-        fprintf(page->out, "  With %s more the run comes through this backward (modelled).\n",
+        fprintf(page->out, "  With %s more, the run gets through this backward (modelled).\n",
                 mt_size_text(a, rest->of_backward));
     if (rest->more)
-        fprintf(page->out, "  With %s more the run comes through %s%s (modelled).\n",
+        fprintf(page->out, "  With %s more, the run gets through %s%s (modelled).\n",
                 mt_size_text(a, rest->more), mt_reach_words[rest->known],
-                rest->of_backward ? " if Adam steps it" : "");
+                rest->of_backward ? " with Adam" : "");
     if (rest->layers)
-        fprintf(page->out, "    modelled of %zu equal layers, %zu of them seen\n", rest->layers,
+        fprintf(page->out, "    modelled from %zu equal layers, %zu of them seen\n", rest->layers,
                 rest->seen);
     if (rest->state)
         fprintf(page->out, "    the optimizer's first step still needs %s for its state%s\n",
@@ -232,10 +232,10 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
                 story->device->private_pools.free ? " outside private pools" : "",
                 mt_size_text(a, story->missed_by));
     if (story->without_limit != MT_SERVED_UNKNOWN)
-        fprintf(page->out, "  Without that limit the request is %s (replayed).\n",
+        fprintf(page->out, "  Without that limit, the request is %s (replayed).\n",
                 story->without_limit == MT_SERVED_YES ? "served" : "not served either");
     else if (story->more)
-        fprintf(page->out, "  With %s more on the card the request is served (replayed).\n",
+        fprintf(page->out, "  With %s more on the card, the request is served (replayed).\n",
                 mt_size_text(a, story->more));
     print_rest(page, &story->rest);
 }
@@ -245,10 +245,9 @@ static void print_iterations(const struct mt_page *page, const struct mt_oom_sto
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
     bool serves = story->device && story->device->spans && story->device->spans->serves;
     if (story->last_most)
-        fprintf(page->out, "\n%s %u reached %s; the %s before reached %s.\n",
+        fprintf(page->out, "\n%s %u reached %s; the one before reached %s.\n",
                 serves ? "Step" : "Iteration", story->span->iteration,
-                mt_size_text(a, story->this_most), serves ? "step" : "iteration",
-                mt_size_text(b, story->last_most));
+                mt_size_text(a, story->this_most), mt_size_text(b, story->last_most));
 }
 
 /* Print what forwards left behind for those after them. */
@@ -257,7 +256,7 @@ static void print_forwards(const struct mt_page *page, const struct mt_oom_story
     const struct mt_growth *kept = story->kept;
     if (!story->of_forwards)
         return;
-    fputs("\nKept: forwards without a backward left this behind.\n", page->out);
+    fputs("\nLeft behind by forwards without a backward:\n", page->out);
     for (size_t i = 0; i < kept->n && i < SITES_SHOWN; i++)
         mt_page_growth_site(page, &kept->site[i], "forward");
 }
@@ -314,10 +313,10 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
     if (rest->known == MT_REACH_REQUEST)
         fputs("What the program would have requested next is unknown.\n", page->out);
     if (rest->evaluates)
-        fputs(
-            "memtap takes this forward for an evaluation: no backward has followed the line that\n"
-            "called the model, or none has been seen at all.\n",
-            page->out);
+        fputs("memtap assumes that this forward is an evaluation: no backward has followed the "
+              "line that\n"
+              "called the model, or none has been seen at all.\n",
+              page->out);
 }
 
 static void print_others(const struct mt_page *page)
@@ -347,10 +346,10 @@ static void print_tried(const struct mt_page *page, const struct mt_oom_story *s
     if (tried->is_full)
         snprintf(text, sizeof text, "Tried: %s is not enough. %s", tried->set, tried->place);
     else if (tried->repeats)
-        snprintf(text, sizeof text, "Tried: %s is enough; stopped, as iterations repeat.",
+        snprintf(text, sizeof text, "Tried: %s is enough; stopped once iterations repeated.",
                  tried->set);
     else
-        snprintf(text, sizeof text, "Tried: %s is enough; the run came to its end.", tried->set);
+        snprintf(text, sizeof text, "Tried: %s is enough; the run finished.", tried->set);
     mt_put_wrapped(page->out, text, page->width, page->style);
     putc('\n', page->out);
 }

@@ -155,11 +155,11 @@ void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
         is_any |= idle->kind[kind].blocks != 0;
     if (idle->unseen)
         fprintf(page->out,
-                "\nIn use at that moment? Unknown: the memory that %s touched was not recorded.\n",
+                "\nUsed at that moment: unknown; the memory that %s touched was not recorded.\n",
                 idle->unseen);
     if (!is_any)
         return;
-    fputs("\nIn use at that moment? Judged by copies and memsets, not by kernels:\n", page->out);
+    fputs("\nUsed at that moment, judged by copies and memsets (not by kernels):\n", page->out);
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
         print_list(page, titles[kind], &idle->kind[kind]);
 }

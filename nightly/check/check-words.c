@@ -296,7 +296,7 @@ struct mt_place_in_tree mt_finding_place(const struct mt_finding *finding,
 const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
                             const struct mt_allowance *allowance)
 {
-    snprintf(out, MT_LINE, "%s:%u: the allowance of %s for %s ended on %04d-%02d-%02d (%s)",
+    snprintf(out, MT_LINE, "%s:%u: the allowance of %s for %s expired on %04d-%02d-%02d (%s)",
              budget->path, allowance->line, allowance->text, allowance->limit, allowance->year,
              allowance->month, allowance->day, allowance->reason);
     return out;

@@ -40,7 +40,7 @@ size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device 
 {
     size_t n = 0, section;
     add(totals, &n, (struct mt_diff_total){"allocated", "peak allocated", &d->allocated});
-    add(totals, &n, (struct mt_diff_total){"reserved", "most reserved", &d->reserved});
+    add(totals, &n, (struct mt_diff_total){"reserved", "peak reserved", &d->reserved});
     add(totals, &n, (struct mt_diff_total){"cached", "unused cache at peak", &d->cached});
     add(totals, &n, (struct mt_diff_total){"at_end", "allocated at the end", &d->at_end});
     add(totals, &n, (struct mt_diff_total){"growth", "growth per iteration", &d->growth});

@@ -86,14 +86,14 @@ static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struc
         unsigned known = known_of(&answer->way[i]);
         if (known != was_known)
             fputs(known == 1
-                      ? "Each of these serves the request that failed; it may run out again:\n"
+                      ? "Each of these serves the failed request; memory may run out again later:\n"
                       : "Each of these may make it fit; the model cannot tell:\n",
                   out);
         was_known = known;
         put_way(out, answer, i, style);
     }
     if (answer->n > shown)
-        fprintf(out, "%s more: --format json has them\n", mt_count_text(count, answer->n - shown));
+        fprintf(out, "%s more; see --format json\n", mt_count_text(count, answer->n - shown));
     if (answer->is_cut)
         mt_put_lines(out, style,
                      "The trace is long, so not all combinations of changes were "
@@ -103,7 +103,7 @@ static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struc
 static void put_fits(FILE *out, const struct mt_plan_answer *answer, const struct mt_style *style)
 {
     char text[240], left[MT_SIZE_TEXT];
-    snprintf(text, sizeof text, "It fits as it is: at least %s of the card stay free (%s).%s",
+    snprintf(text, sizeof text, "It fits as it is: at least %s of the card stays free (%s).%s",
              mt_size_text(left, answer->free), answer->plan->is_exact ? "replayed" : "modelled",
              answer->n ? " These leave more room:" : "");
     mt_put_lines(out, style, text);
@@ -136,8 +136,8 @@ static const char *heading(const struct mt_plan_answer *answer)
                "cheapest "
                "first:";
     if (known_of(&answer->way[0]) == 1)
-        return "It does not fit as it is: memory ran out, and nothing we tried is sure to keep it "
-               "from running out again. Each of these serves the request that failed, the "
+        return "It does not fit as it is: memory ran out, and nothing we tried is certain to "
+               "keep it from running out again later. Each of these serves the failed request, the "
                "cheapest first:";
     if (answer->way[0].served != MT_SERVED_YES)
         return "It does not fit, and nothing makes it fit for certain. Each of these may, the "
@@ -157,14 +157,14 @@ static void put_through(FILE *out, const struct mt_rest *rest, const struct mt_s
     mt_rest_text(of, sizeof of, rest);
     mt_handles_text(handles, sizeof handles, &rest->handles, ", ");
     if (rest->known > MT_REACH_REQUEST)
-        snprintf(
-            text, sizeof text,
-            "\"Fits\" is through %s: replayed as far as the trace reaches, modelled beyond, from "
-            "%s%s%s.",
-            mt_reach_words[rest->known], of, *handles ? ", " : "", handles);
+        snprintf(text, sizeof text,
+                 "\"Fits\" means through %s: replayed as far as the trace reaches, modelled "
+                 "beyond, from "
+                 "%s%s%s.",
+                 mt_reach_words[rest->known], of, *handles ? ", " : "", handles);
     else
         snprintf(text, sizeof text,
-                 "\"Fits\" is up to the failed request; what follows it is unknown.");
+                 "\"Fits\" means up to the failed request; what follows it is unknown.");
     mt_put_lines(out, style, text);
 }
 

@@ -86,6 +86,6 @@ int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
         mt_drop_block(edits, i); /* it fails as it did */
     }
     if (!is_found)
-        change->why_not = "no attempt that ran out of memory was caught and made again";
+        change->why_not = "no out-of-memory error was caught and the work retried";
     return is_found ? 0 : -ENOENT;
 }

@@ -315,7 +315,7 @@ static int change_shape(struct mt_edits *edits, const char *argument, struct mt_
         return -EINVAL;
     change->why_not = i >= edits->recording->n ? "no forward of a model was recorded"
                       : is_sequence && mt_multiplies_freely(edits->recording)
-                          ? "activations are multiplied with each other: how they grow is not known"
+                          ? "activations are multiplied with each other, so their growth is unknown"
                           : NULL;
     return change->why_not ? -ENOENT : scale(edits, part, is_sequence);
 }

@@ -9,15 +9,15 @@
 
 /* clang-format off */
 const struct mt_change_kind mt_change_kinds[] = {
-    {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next one's step; none of an evaluation's forward the next one",
+    {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next optimizer step; in an evaluation, none outlives the next forward",
      50, MT_REBUILDS_LEFT_BEHIND, mt_change_keep_nothing},
-    {"no-grad", NULL, NULL, "no forward of the evaluation in which the run ends saves anything for a backward", 20,
+    {"no-grad", NULL, NULL, "the evaluation in which the run ends saves nothing for a backward", 20,
      MT_REBUILDS_EVALUATION, mt_change_no_grad},
     {"drop-exception", NULL, NULL, "everything that an attempt requested before it ran out of memory is freed before the next attempt", 0,
      MT_REBUILDS_EVALUATION, mt_change_drop_exception},
     {"batch", "PART", "1/2", "all memory except the model's and the optimizer's scales with the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},
-    {"sequence", "PART", "1/2", "the same with the sequence; attention scores with its square", 20,
+    {"sequence", "PART", "1/2", "all memory except the model's and the optimizer's scales with the sequence length; attention scores with its square", 20,
      MT_REBUILDS_SHAPE, mt_change_sequence},
     {"precision", "autocast|bf16", "autocast bf16", "autocast: 16-bit products, 32 bits where PyTorch keeps them; bf16: 16 bits for every 32-bit float", 30, MT_REBUILDS_TYPES, mt_change_precision},
     {"checkpoint", "MODULE", NULL, "each call of the module runs again in backward (use_reentrant=False)", 10,
@@ -117,7 +117,7 @@ int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled
         change->kind[i] = part[i].kind;
         change->error += part[i].kind->error;
         if (rebuilt & rebuilds) {
-            change->why_not = "two of these rebuild the same thing";
+            change->why_not = "two of these changes affect the same memory";
             return -ENOENT;
         }
         rebuilt |= rebuilds;

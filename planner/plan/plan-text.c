@@ -90,11 +90,12 @@ static void print_own_settings(const struct mt_plan *plan, FILE *out, const stru
     if (requests->n_confs > 1)
         snprintf(how_often, sizeof how_often, " %s, finally", times_text(times, requests->n_confs));
     mt_safe_text(safe, sizeof safe, *last ? last : "PyTorch's defaults", 0, MT_CUT_END, style);
-    snprintf(text, sizeof text,
-             "The program itself configures the allocator%s to %s. From then on, this replaces "
-             "the same settings of what is tried below, and always max_split_size_mb, "
-             "roundup_power2_divisions and garbage_collection_threshold.",
-             how_often, safe);
+    snprintf(
+        text, sizeof text,
+        "The program itself configures the allocator%s to %s. From then on, its settings override "
+        "the same ones tried below, and max_split_size_mb, roundup_power2_divisions and "
+        "garbage_collection_threshold in any case.",
+        how_often, safe);
     mt_put_lines(out, style, text);
 }
 
@@ -185,7 +186,7 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
         }
     }
     if (plan->n && !plan->setting[plan->n - 1].fits)
-        fputs("             (rows that do not fit: without a memory limit)\n", out);
+        fputs("             (rows that do not fit were replayed without a memory limit)\n", out);
     if (lacks_graphs)
         fputs("             (backend:cudaMallocAsync: memory of CUDA graphs is not modelled)\n",
               out);
@@ -284,7 +285,7 @@ static void print_end(const struct mt_plan *plan, const struct mt_analysis *anal
     struct mt_ended ended = mt_analysis_ended(analysis);
     if (plan->requests->ooms && ended.how == MT_ENDED_OUT_OF_MEMORY)
         mt_put_lines(out, style,
-                     "The run itself ran out of memory; the trace lacks what would have followed.");
+                     "The recorded run ran out of memory; what would have followed is unknown.");
     else if (plan->requests->ooms)
         mt_put_lines(
             out, style,

@@ -37,7 +37,7 @@ int mt_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
     if (option == PR_SET_SECCOMP)
         end_before_filter();
     if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
-        end_before("the program forbids itself to read the clock (PR_SET_TSC)");
+        end_before("the program disables reading of the clock (PR_SET_TSC)");
     int result = (int)syscall(SYS_prctl, option, a, b, c, d);
     if (option == PR_SET_NAME)
         mt_title_note();

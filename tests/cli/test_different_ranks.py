@@ -35,7 +35,7 @@ def test_kinds():
     done = run(script, 32, "kinds")
     check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
     for line in ("32 ranks (groups of rank 0: 4 x 8): ", "  rank 0 stands for 8 (", "  rank 24 stands for 7 (",
-                 "  rank 31 stands for 1: 153.00 MiB", "assumed: ranks between two equal ones"):
+                 "  rank 31 stands for 1: 153.00 MiB", "assumed: ranks between two identical ranks"):
         check(line in done.stderr, f"{line!r} is in {done.stderr}")
     report = json.loads(memtap("report", "-f", "json", "kinds").stdout)
     found = [(rank["rank"], rank["stands_for"]) for rank in report["ranks"]]

@@ -64,7 +64,7 @@ def check_kinds(paths):
     """Of many ranks each kind has a row: its first rank, and how many are alike; the highest peak first."""
     lines = run("report", *paths).stdout.decode().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("rank  alike")) + 1
-    rows = [line.split()[:2] for line in lines[first:lines.index(" ranks that are alike have one row; -f json has each")]]
+    rows = [line.split()[:2] for line in lines[first:lines.index(" identical ranks share a row; -f json lists each")]]
     assert sorted(rows) == [["0", "86"], ["1", "85"], ["2", "85"]], rows
     assert lines[0].startswith(f"The peak of rank {rows[0][0]} on device 0 is "), lines[0]
     assert f"{MANY} processes of one job" in lines

@@ -267,7 +267,7 @@ static const struct {
     uint64_t mallocs;
 } limits[] = {{"filter", "the program restricts its system calls (seccomp)", 5},
               {"strict", "the program restricts its system calls (seccomp)", 5},
-              {"clock", "the program forbids itself to read the clock (PR_SET_TSC)", 5},
+              {"clock", "the program disables reading of the clock (PR_SET_TSC)", 5},
               {"trapped", "cannot", 0},
               {"user", "", 10},
               {"enters", "", 10},

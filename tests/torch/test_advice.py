@@ -32,7 +32,7 @@ def says_what_is_not_known(recorded, folder):
     case = campaign.Case("one layer", "--batch 24 --length 192 --layers 1", 0, folder)
     first = case.run(recorded, 646 << 20, case.words())
     lines = harness.must_run([MEMTAP, "oom", case.trace]).stdout.split("\n\n")[0]
-    check(first["ended"] == "oom" and first["at"][:2] == [0, 1] and re.search(r"\nDo: .*?\(modelled:\s+this\s+request\s+is\s+served", lines, re.S),
+    check(first["ended"] == "oom" and first["at"][:2] == [0, 1] and re.search(r"\nDo: .*?\(modelled:\s+serves\s+this\s+request", lines, re.S),
           f"one layer: {first}, {lines}")
     done = harness.run([MEMTAP, "plan", "--format", "json", case.trace])
     answer = json.loads(done.stdout)["answer"]

@@ -79,7 +79,7 @@ def test_library():
     program = pathlib.Path(__file__).with_name("library_oom.py")
     line = program.read_text().split("# the line")[0].count("\n") + 1
     with harness.folder() as work, harness.Forks(program) as forks:
-        for mode, remedy in (("held", "Do: let PyTorch hold "), ("cached", "Do: torch.cuda.empty_cache() before that line"), ("caught", None)):
+        for mode, remedy in (("held", "Do: reduce PyTorch's memory at that line"), ("cached", "Do: torch.cuda.empty_cache() before that line"), ("caught", None)):
             path = pathlib.Path(work) / f"{mode}.mtap"
             code, _ = forks.run(path, program, mode)
             equal(f"library, {mode}: exit code", code, 0 if mode == "caught" else 1)
@@ -180,7 +180,7 @@ def test_limit():
     equal("limit, compact copy", of_copy["limit"], limit)
     equal("limit: what is left of it", told["free_on_card"], limit - told["reserved"])
     equal("limit: without it", told["fits_without_limit"], True)
-    check("Without that limit the request is served (replayed)." in text, "limit: it is said that it was that")
+    check("Without that limit, the request is served (replayed)." in text, "limit: it is said that it was that")
     (recorded,) = [setting for setting in plan["settings"] if setting["recorded"]]
     equal("limit, plan", recorded["out_of_memory"]["limit"], limit)
     check("that its memory fraction allows" in planned, "limit, plan: it is said")

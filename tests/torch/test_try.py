@@ -42,7 +42,7 @@ def main():
         before = set(os.listdir("/tmp"))
         short, long = record(work, 5), record(work, 12)
         text = tried(short).stdout
-        check("\nTried: expandable_segments:True is enough; the run came to its end.\n" in text, text[:900])
+        check("\nTried: expandable_segments:True is enough; the run finished.\n" in text, text[:900])
         found = json.loads(tried(long, "--format", "json").stdout)["tried"]
         check(not found["fits"] and found["set"] == "expandable_segments:True" and "Out of memory" in found["place"], str(found))
         equal("folders left behind", {name for name in set(os.listdir("/tmp")) - before if name.startswith("memtap-oom")}, set())

@@ -264,7 +264,10 @@ static void print_trace(struct reporting *reporting, const char *trace, uint64_t
     if (mt_survey_lost(&survey))
         snprintf(lost, sizeof lost, "%s lost, ", mt_count_text(number, mt_survey_lost(&survey)));
     mt_say("%s: %s%s%s%s%s%s%s; %s: memtap %s %s%s%s", name,
-           is_counted ? mt_count_text(events, survey.events) : "", is_counted ? " events, " : "",
+           is_counted ? mt_count_text(events, survey.events) : "",
+           !is_counted          ? ""
+           : survey.events == 1 ? " event, "
+                                : " events, ",
            lost, mt_size_text(bytes, survey.bytes), cost,
            is_plain ? "" : "; ended: ", is_plain ? "" : mt_ended_text(text, &ended),
            is_of_memory ? "why" : "to see it", mt_ended_command(&ended), quote, name, quote);

@@ -270,8 +270,8 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     if (error->fault)
         mt_say("%s: %s", recovery->path, error->text);
     mt_print_text(path);
-    printf(": %s events, %s of them from the tail\n",
-           mt_count_text(events, recovery->survey.events),
+    printf(": %s event%s, %s of them from the tail\n",
+           mt_count_text(events, recovery->survey.events), recovery->survey.events == 1 ? "" : "s",
            mt_count_text(number, recovery->of_tail));
     return MT_EXIT_OK;
 }

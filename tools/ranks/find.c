@@ -53,7 +53,7 @@ static void print_found(const struct mt_rank_kinds *kinds)
         mt_say("  %s ranks are unknown: too many differ; name some with --rank",
                mt_count_text(unknown, kinds->unknown));
     if (kinds->n_known < kinds->world && !kinds->unknown)
-        mt_say("assumed: ranks between two equal ones on an axis equal them");
+        mt_say("assumed: ranks between two identical ranks on an axis are identical to them");
 }
 
 MT_ORDER(by_rank, struct mt_rank_kind, MT_RISING(first->rank))

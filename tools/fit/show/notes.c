@@ -240,7 +240,7 @@ static void note_ranks(struct notes *notes)
     }
     print(notes);
     if (granted)
-        say(notes, "Assumed: ranks between two equal ones on an axis equal them.");
+        say(notes, "Assumed: ranks between two identical ranks on an axis are identical to them.");
     print(notes);
 }
 
