@@ -2,6 +2,7 @@
 #include "analyzer/findings/job.h"
 #include "analyzer/findings/oom.h"
 #include "analyzer/print/page.h"
+#include "analyzer/remarks/remark.h"
 #include "analyzer/support/text.h"
 #include "report.h"
 
@@ -11,9 +12,10 @@
 #define MOST_COLUMNS 156 /* of a place: two lines */
 #define MUCH_FREE 5      /* a fifth of the reserved memory */
 
+static const struct mt_style plain = {.utf8 = 1};
+
 static void put_line(FILE *out, const struct mt_definitions *definitions, uint32_t stack)
 {
-    static const struct mt_style plain = {.utf8 = 1};
     char place[512], safe[512];
     mt_place_text(place, sizeof place, definitions, mt_stack_line(definitions, stack));
     mt_safe_text(safe, sizeof safe, place, MOST_COLUMNS, MT_CUT_END, &plain);
@@ -95,6 +97,44 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
         say_line(analysis, largest_of(device, (enum mt_category)most), part, out);
     }
     fputs(".\n", out);
+}
+
+/* Say what of it the program may not need. */
+static void say_remark(const struct mt_analysis *analysis, FILE *out)
+{
+    struct mt_remark remark;
+    char bytes[MT_SIZE_TEXT], device[MT_SIZE_TEXT], rule[256];
+    const char *end = "";
+    if (mt_remark_find(&remark, analysis))
+        return;
+    mt_size_text(bytes, remark.bytes);
+    switch (remark.kind) {
+    case MT_REMARK_COPIES:
+        mt_safe_text(rule, sizeof rule, remark.rule->name, MOST_COLUMNS, MT_CUT_END, &plain);
+        fprintf(out, "That includes %s of weight copies (%s%s), from ", bytes,
+                mt_rule_guesses(remark.rule) ? "a guess: " : "", rule);
+        break;
+    case MT_REMARK_PREVIOUS:
+        fprintf(out, "That includes %s from the iteration before, live while the next is made by ",
+                bytes);
+        break;
+    case MT_REMARK_RECOMPUTED:
+        fprintf(out, "That includes %s which backward recomputes at once for the checkpoint at ",
+                bytes);
+        end = "; checkpoints around smaller parts recompute less at once";
+        break;
+    case MT_REMARK_CONTEXT:
+        fprintf(
+            out,
+            "On %s, %s of CUDA context and modules is left, with no tensors at the peak or later; "
+            "the first tensor there was allocated by ",
+            mt_device_text(device, remark.device), bytes);
+        break;
+    default:
+        return;
+    }
+    put_line(out, analysis->replay.definitions, remark.line);
+    fprintf(out, "%s.\n", end);
 }
 
 static void say_pool(const struct mt_device *device, FILE *out)
@@ -278,8 +318,10 @@ static void say_all(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_device *device = mt_analysis_main_device(analysis);
     say_oom(analysis, out);
-    if (device)
+    if (device) {
         say_what_fills(analysis, device, out);
+        say_remark(analysis, out);
+    }
     say_doubts(analysis, out);
     if (!device)
         return;

@@ -50,6 +50,7 @@ SUBFOLDERS = {
         "views",
         "replay",
         "findings",
+        "remarks",
         "print",
         "report",
         "json",

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remark.h"
+#include "analyzer/model/user-line.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WORTH 10u /* a tenth of what is allocated */
+
+static const char *const names[MT_REMARK_KINDS] = {
+    [MT_REMARK_NONE] = "none",
+    [MT_REMARK_COPIES] = "weight_copies",
+    [MT_REMARK_PREVIOUS] = "previous_turn",
+    [MT_REMARK_RECOMPUTED] = "recomputed",
+    [MT_REMARK_CONTEXT] = "context",
+};
+
+const char *mt_remark_name(enum mt_remark_kind kind)
+{
+    return names[kind];
+}
+
+/* Keep the larger one. sum: with the line as stack. */
+static void offer(struct mt_remark *remark, const struct mt_device *device,
+                  enum mt_remark_kind kind, const struct mt_sum *sum)
+{
+    if (!sum->stack || sum->bytes <= remark->bytes || sum->bytes < device->at.allocated / WORTH)
+        return;
+    *remark = (struct mt_remark){.kind = kind,
+                                 .device = device->device,
+                                 .bytes = sum->bytes,
+                                 .blocks = sum->blocks,
+                                 .line = sum->stack};
+}
+
+/* Find the line with the most copies of parameters of one kind. 0 or -ENOMEM. */
+static int find_copies(struct mt_remark *remark, const struct mt_device *device)
+{
+    const struct mt_definitions *definitions = device->context.definitions;
+    struct mt_sums sums = {0};
+    int rc = 0;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_verdict *verdict = &device->verdicts[i];
+        if (verdict->rule->category != MT_CATEGORY_COPIES)
+            continue;
+        uint32_t line = mt_line_stack(definitions, verdict->block);
+        uint32_t rule = (uint32_t)mt_rule_index(device->context.user, verdict->rule);
+        rc = mt_sums_add(
+            &sums, verdict->block->size,
+            &(struct mt_sum){.key = {mt_stack_place(definitions, line), rule}, .stack = line});
+    }
+    mt_sums_sort(&sums);
+    if (!rc && sums.n) {
+        offer(remark, device, MT_REMARK_COPIES, sums.sum);
+        if (remark->kind == MT_REMARK_COPIES)
+            remark->rule = mt_rule_at(device->context.user, sums.sum->key[1]);
+    }
+    mt_sums_clear(&sums);
+    return rc;
+}
+
+/* Return whether a program may replace such a block in each turn: it is not of the model. */
+static bool may_be_replaced(const struct mt_verdict *verdict)
+{
+    enum mt_category category = verdict->rule->category;
+    return category == MT_CATEGORY_ACTIVATIONS || category == MT_CATEGORY_INPUTS ||
+           category == MT_CATEGORY_TEMPORARIES || category == MT_CATEGORY_OTHER;
+}
+
+enum { PREVIOUS = 1, NEXT, OLDER };
+
+/* Return when a block was made, by the turns of the program's loop. */
+static uint32_t turn_of(const struct mt_turns *turns, const struct mt_block *block, uint32_t now)
+{
+    uint32_t turn = mt_turns_at(turns, mt_block_event(block));
+    bool is_freed = block->evidence & MT_SAW_END;
+    return turn == now ? NEXT : turn && turn + 1 == now && is_freed ? PREVIOUS : OLDER;
+}
+
+static uint64_t sum_of(const struct mt_sums *sums, uint32_t place, uint32_t turn)
+{
+    for (size_t i = 0; i < sums->n; i++)
+        if (sums->sum[i].key[0] == place && sums->sum[i].key[1] == turn)
+            return sums->sum[i].bytes;
+    return 0;
+}
+
+/* Find the line that has made as much again in this turn of the loop as it still has from the turn
+ * before, and has nothing older. Iterations by steps or backward are no turns: what a turn
+ * loads first is counted in the one before. What grows has its own sentence. 0 or -ENOMEM. */
+static int find_previous(struct mt_remark *remark, const struct mt_device *device)
+{
+    const struct mt_definitions *definitions = device->context.definitions;
+    const struct mt_turns *turns = device->spans ? device->spans->turns : NULL;
+    uint32_t now = turns ? mt_turns_at(turns, device->at.event) : 0;
+    struct mt_sums sums = {0};
+    int rc = 0;
+    if (now < 2 || device->growth.per_iteration || (turns->end && device->at.event >= turns->end))
+        return 0;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_verdict *verdict = &device->verdicts[i];
+        uint32_t line = mt_line_stack(definitions, verdict->block);
+        uint32_t turn = turn_of(turns, verdict->block, now);
+        if (may_be_replaced(verdict))
+            rc = mt_sums_add(
+                &sums, verdict->block->size,
+                &(struct mt_sum){.key = {mt_stack_place(definitions, line), turn}, .stack = line});
+    }
+    mt_sums_sort(&sums);
+    for (size_t i = 0; i < sums.n && !rc; i++) {
+        const struct mt_sum *sum = &sums.sum[i];
+        if (sum->key[1] == PREVIOUS && !sum_of(&sums, sum->key[0], OLDER) &&
+            sum_of(&sums, sum->key[0], NEXT) >= sum->bytes)
+            offer(remark, device, MT_REMARK_PREVIOUS, sum);
+    }
+    mt_sums_clear(&sums);
+    return rc;
+}
+
+static bool is_of_checkpoint(const struct mt_frame *frame, const char *function)
+{
+    static const char file[] = "/torch/utils/checkpoint.py";
+    size_t size = frame->file ? strlen(frame->file) : 0;
+    const char *last = frame->function ? strrchr(frame->function, '.') : NULL;
+    const char *name = last ? last + 1 : frame->function;
+    return size >= sizeof file - 1 && !strcmp(frame->file + size - (sizeof file - 1), file) &&
+           name && !strcmp(name, function);
+}
+
+/* Return the stack of the innermost frame of that function of torch.utils.checkpoint; 0: none. */
+static uint32_t within_checkpoint(const struct mt_definitions *definitions, uint32_t stack,
+                                  const char *function)
+{
+    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
+        if (is_of_checkpoint(mt_stack_frame(definitions, stack), function))
+            return stack;
+    return 0;
+}
+
+/* Return whether a checkpoint's forward, run again in backward, made the block. */
+static bool is_recomputed(const struct mt_definitions *definitions, const struct mt_block *block)
+{
+    return within_checkpoint(definitions, block->stack, "recompute_fn") ||
+           (within_checkpoint(definitions, block->stack, "backward") && !block->node_name);
+}
+
+/* Return the line that calls the only checkpoint under which a line runs; 0: none, or several. */
+static uint32_t line_of_checkpoint(const struct mt_definitions *definitions, uint32_t place)
+{
+    uint32_t found = 0, limit = mt_definitions_stack_limit(definitions);
+    for (uint32_t stack = 1; stack < limit; stack++) {
+        if (!mt_stack(definitions, stack)->depth || mt_stack_place(definitions, stack) != place)
+            continue;
+        uint32_t checkpoint = within_checkpoint(definitions, stack, "checkpoint");
+        uint32_t line = checkpoint ? mt_stack_line(definitions, checkpoint) : 0;
+        if (line && found &&
+            mt_stack_place(definitions, line) != mt_stack_place(definitions, found))
+            return 0;
+        found = line ? line : found;
+    }
+    return found;
+}
+
+/* Find what is recomputed, if it is half of what is allocated: one checkpoint is around too much.
+ */
+static void find_recomputed(struct mt_remark *remark, const struct mt_device *device)
+{
+    const struct mt_definitions *definitions = device->context.definitions;
+    struct mt_sum sum = {0};
+    uint32_t line = 0;
+    uint64_t largest = 0;
+    if (!device->span || device->at.when.phase != MT_PHASE_BACKWARD ||
+        device->category[MT_CATEGORY_ACTIVATIONS].bytes < device->at.allocated / 2)
+        return;
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        if (device->verdicts[i].rule->category != MT_CATEGORY_ACTIVATIONS ||
+            !is_recomputed(definitions, block))
+            continue;
+        sum.bytes += block->size;
+        sum.blocks++;
+        if (block->size > largest) {
+            largest = block->size;
+            line = mt_line_stack(definitions, block);
+        }
+    }
+    if (sum.bytes < device->at.allocated / 2 || sum.blocks < 2)
+        return;
+    sum.stack = line_of_checkpoint(definitions, mt_stack_place(definitions, line));
+    offer(remark, device, MT_REMARK_RECOMPUTED, &sum);
+}
+
+/* Find a context on another device that the program leaves empty long before the peak. */
+static void find_context(struct mt_remark *remark, const struct mt_analysis *analysis,
+                         const struct mt_device *main, const struct mt_device *device)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    const struct mt_block *first = NULL;
+    unsigned slot = mt_device_slot(device->device);
+    if (device == main || device->of_cuda || !main->is_peak || !device->balance.knows_own ||
+        !device->spans->n || device->spans->last >= main->at.event ||
+        replay->blocks.total[slot].bytes)
+        return;
+    for (size_t i = 0; i < device->n_verdicts; i++)
+        if (mt_block_event(device->verdicts[i].block) == device->spans->span[0].event)
+            first = device->verdicts[i].block;
+    struct mt_sum sum = {.bytes = device->balance.runtime, .blocks = 1};
+    if (!first || sum.bytes < device->peak.allocated)
+        return;
+    sum.stack = mt_line_stack(device->context.definitions, first);
+    offer(remark, device, MT_REMARK_CONTEXT, &sum);
+}
+
+int mt_remark_find(struct mt_remark *remark, const struct mt_analysis *analysis)
+{
+    const struct mt_device *device = mt_analysis_main_device(analysis);
+    struct mt_remark found = {0};
+    *remark = found;
+    int rc = device ? find_copies(&found, device) : 0;
+    if (!rc && device)
+        rc = find_previous(&found, device);
+    if (rc || !device)
+        return rc;
+    find_recomputed(&found, device);
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        find_context(&found, analysis, device, &analysis->devices[i]);
+    *remark = found;
+    return 0;
+}

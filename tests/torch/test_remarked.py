@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The headline and JSON name what the program may not need, with its line; and not where the program does without it."""
+import json
+import sys
+from pathlib import Path
+
+import harness
+from harness import MEMTAP, check, equal, must_run
+
+PROGRAM = Path(__file__).resolve().with_name("remarked.py")
+# By function: the kind, its bytes, and words of the sentence.
+REMARKS = {
+    "autocast": ("weight_copies", 4 * 2 << 20, "weight copies (16-bit copy of a parameter, cached by autocast), from "),
+    "loaded": ("weight_copies", 8 << 20, "weight copies (a guess: loaded from a checkpoint, as large as a parameter), from "),
+    "previous": ("previous_turn", 32 << 20, "from the iteration before, live while the next is made by "),
+    "recomputed": ("recomputed", 0, "which backward recomputes at once for the checkpoint at "),
+    "reentrant": ("recomputed", 0, "which backward recomputes at once for the checkpoint at "),
+    "context": ("context", 0, "the first tensor there was allocated by "),
+}
+
+
+def line_of(way):
+    """The line of its function that is marked."""
+    lines = PROGRAM.read_text().splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith(f"def {way}("))
+    return next(i + 1 for i in range(begin, len(lines)) if "# remarked" in lines[i])
+
+
+def remarked(forks, folder, way, without):
+    """What JSON says of it, and the headline."""
+    trace = Path(folder) / f"{way}-{without}.mtap"
+    code, output = forks.run(trace, PROGRAM, way, *["without"] * without)
+    if not equal(f"{way}: exit code", code, 0):
+        print(output)
+    remark = json.loads(must_run([MEMTAP, "report", "--format", "json", trace]).stdout)["remark"]
+    return remark, " ".join(must_run([MEMTAP, "report", trace]).stdout.split("\n\n")[0].split())
+
+
+def compare(forks, folder, way):
+    kind, size, words = REMARKS[way]
+    remark, first = remarked(forks, folder, way, without=True)
+    equal(f"{way}, without: remark", remark, None)
+    check(words not in first, f"{way}, without: {first}")
+    remark, first = remarked(forks, folder, way, without=False)
+    if check(remark, f"{way}: no remark: {first}"):
+        equal(f"{way}: remark", (remark["kind"], remark["line"]["line"]), (kind, line_of(way)))
+        equal(f"{way}: its bytes", remark["bytes"], size or remark["bytes"])
+        check(f"{words}{PROGRAM.name}:{line_of(way)}" in first, f"{way}: {first}")
+
+
+def main():
+    harness.need_torch()
+    with harness.folder() as folder, harness.Forks() as forks:
+        for way in REMARKS:
+            if way != "context":
+                compare(forks, folder, way)
+    if not harness.ON_GPU:  # which has one
+        with harness.folder() as folder, harness.Forks(before=harness.recorded(f"{folder}/%p.mtap", gpus=2)) as forks:
+            compare(forks, folder, "context")
+    harness.finish()
+
+
+main()
