@@ -6,8 +6,8 @@
 #include "small.h"
 #include "zeroed.h"
 
-/* Find the dimension along which an operator chooses; `all`: among all elements. false: it chooses
- * otherwise. */
+/* Find the dimension along which an operator chooses; `all`: it chooses among all elements. Return
+ * false if it does not choose along one. */
 static bool find_dimension(const struct sim_replaced *op, const struct sim_value *arguments,
                            int64_t *dimension, bool *all)
 {

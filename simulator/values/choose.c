@@ -8,7 +8,7 @@
 #include "core/base/base.h"
 #include "say.h"
 
-/* A new row begins this much further on: so few rows, too, are spread over all loads. */
+/* Each new row starts this much further on, so that even a few rows are spread over all loads. */
 static const double golden = 0.618033988749894848;
 
 uint64_t sim_seed(void)
@@ -23,7 +23,7 @@ int64_t sim_found(int64_t n)
     return boxes < n ? boxes : n;
 }
 
-/* Read the loads. false: they are even, or are those of another number of experts. */
+/* Read the loads. Return false if they are even, or are for another number of experts. */
 static bool read_loads(double *loads, size_t choices)
 {
     static _Atomic bool is_reported;
@@ -51,7 +51,8 @@ static bool read_loads(double *loads, size_t choices)
     return count == choices;
 }
 
-/* Make loads that add up to `picks`, where nobody is chosen twice in a row: none is above 1. */
+/* Compute loads that add up to `picks`. None exceeds 1, since a row cannot choose the same thing
+ * twice. */
 static void level(double *loads, size_t choices, size_t picks)
 {
     bool is_full[SIM_MANY_CHOICES] = {false};
@@ -76,7 +77,7 @@ static void level(double *loads, size_t choices, size_t picks)
     }
 }
 
-/* Lay the loads end to end and take those at u, u + 1, ...: as many as are picked. */
+/* Place the loads end to end and choose those at u, u + 1, ..., one for each pick. */
 static void pick(int64_t *row, size_t picks, const double *loads, size_t choices, double u)
 {
     double end = 0;
@@ -102,12 +103,13 @@ static void spread(int64_t *row, size_t picks, size_t choices, uint64_t first)
     }
 }
 
-/* Choose for all rows among so many. */
+/* Choose for all rows. */
 static void choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
 {
     static _Atomic uint64_t before;
-    /* Few choices, and places in a text, go on where those before ended. A layer that is computed
-     * again in backward, by checkpointing, chooses what it chose. */
+    /* If there are few choices, or they are positions in a text, each call continues where the
+     * previous one ended. A layer that checkpointing recomputes in backward chooses the same
+     * again. */
     bool goes_on = rows * picks < choices || choices >= SIM_MANY_CHOICES;
     uint64_t first = (goes_on ? atomic_fetch_add(&before, rows * picks) : 0) + sim_seed();
     double loads[SIM_MANY_CHOICES];

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* This many are a vocabulary, or places in a sequence; fewer are experts. */
+/* From this many on, the choices are a vocabulary or positions in a sequence; fewer are experts. */
 enum { SIM_MANY_CHOICES = 1000 };
 
 #ifdef __cplusplus
@@ -14,11 +14,12 @@ extern "C" {
 #endif
 
 /*
- * Choose `picks` different ones of 0 .. choices - 1 for each row. They are loaded evenly, or as
- * CUDASIM_SKEW specifies; of many things (a vocabulary) none of the first or the last ones, which
- * have a meaning: an end of text would end a loop at once. The picks of a single row are spread
- * over all, and the first of several is not 0. `zero` is not chosen: its value is known to be 0
- * while others are unknown; -1: there is none. CUDASIM_SEED changes the start.
+ * Choose `picks` different numbers from 0 .. choices - 1 for each row. The loads are even, or as
+ * CUDASIM_SKEW specifies. From a large number (a vocabulary), none of the first or last ones is
+ * chosen, because these have special meanings: an end-of-text token would end a loop at once. The
+ * picks of a single row are spread over the whole range, and the first of several is not 0. `zero`
+ * is not chosen, because its value is known to be 0 while the others are unknown; -1 if there is
+ * none. CUDASIM_SEED changes the start.
  */
 void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices, int64_t zero);
 /* Return how many elements a selection by unknown values finds among n (CUDASIM_BOXES). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements of a sparse tensor with equal indices become one (aten::_coalesce). How many are left
- * depends on the indices. Its kernel is one for sparse tensors, which have no storage of their own;
- * so it is replaced apart from the others.
+ * Merging elements of a sparse tensor that have equal indices (aten::_coalesce). The number that
+ * remains depends on the indices. The kernel is registered for sparse tensors, which have no
+ * storage of their own, so it is replaced separately from the others.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static sim_boxed *replaced;
 /* --- the host's kernels --------------------------------------------------------------------- */
 
 /* Call the host's kernel of an operator on n arguments, which it consumes. The results are on the
- * stack, which the caller frees. false: it cannot. */
+ * stack, which the caller frees. Return false if the call fails. */
 static bool call(const char *name, struct sim_values *stack, const struct sim_value *arguments,
                  size_t n)
 {
@@ -57,7 +57,7 @@ static bool is_computed(const void *tensor, size_t limit)
            sim_bytes(tensor) <= limit && sim_is_settled(sim_known(sim_storage(tensor)));
 }
 
-/* Give the result its elements, if their number is as was answered. */
+/* Store the elements of the result, if there are as many as were reported. */
 static void settle(void *device, const void *host)
 {
     if (sim_bytes(device) != sim_bytes(host) || sim_span(device) != sim_bytes(host) ||
@@ -68,7 +68,7 @@ static void settle(void *device, const void *host)
     sim_know(sim_storage(device), SIM_KNOWN);
 }
 
-/* Add up the values of equal indices; `places` says where each belongs. */
+/* Add up the values that have equal indices; `places` holds the target of each. */
 static void settle_values(void *device, const void *values, void *places)
 {
     struct sim_values stack = {0};
@@ -98,7 +98,7 @@ static void settle_result(void *result, const void *values, const struct sim_val
     sim_drop(its_values);
 }
 
-/* Find the indices that differ, in order, and for each element which of them it has. */
+/* Find the distinct indices, in order, and for each element which of them it has. */
 static bool find_unique(const void *indices, struct sim_values *unique)
 {
     struct sim_value arguments[] = {sim_tensor_value(copy_of(indices, false)), sim_integer_value(1),

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* Return the bits of the exponent, all set in infinities and in what is no number; 0: an integer.
- */
+/* Return the bits of the exponent, which are all set in infinities and NaN; 0 for integers. */
 static uint64_t exponent_of(const void *tensor)
 {
     switch (sim_dtype(tensor)) {
@@ -20,7 +19,7 @@ static uint64_t exponent_of(const void *tensor)
     return 0;
 }
 
-/* Find the first that is not finite, from `at` on; NULL: none. */
+/* Find the first element from `at` on that is not finite, or NULL. */
 static char *find_infinite(const void *tensor, char *at)
 {
     uint64_t exponent = exponent_of(tensor), bits = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unknown values are finite. They read as zeros, so that a logarithm or a quotient of them would be
+ * Unknown values count as finite. They read as zeros, so their logarithms and quotients would be
  * infinite, and a program that checks its loss would stop.
  */
 #ifndef SIM_FINITE_H
@@ -10,7 +10,7 @@
 
 /* Return whether all elements of these tensors, and of those in their lists, are finite. */
 bool sim_are_finite(const struct sim_value *begin, const struct sim_value *end);
-/* Make the elements of a tensor of the host that are not finite zero. */
+/* Set the elements of a host tensor that are not finite to zero. */
 void sim_make_finite(void *tensor);
 
 #endif

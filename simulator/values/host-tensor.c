@@ -19,7 +19,7 @@ void *sim_host_like(const void *tensor)
                             sim_dtype(tensor));
 }
 
-/* Tensors of the host that were made before, for the next one of the same shape. */
+/* Host tensors created earlier, kept for the next one of the same shape. */
 enum { SPARE = 64 };
 static _Thread_local void *spare[SPARE];
 

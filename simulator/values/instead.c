@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arguments of the host's operator are CUDA's of the same names, in whatever order a release
- * has them. */
+/* The arguments of the host's operator are CUDA's arguments of the same names, in whatever order
+ * the release has them. */
 static bool compute_lstm_cell(struct sim_values *stack);
 static bool compute_gru_cell(struct sim_values *stack);
 static bool compute_attention_gradients(struct sim_values *stack);
 
 static const struct equivalent {
     const char *name, *host; /* NULL: a recurrent network, or: */
-    size_t results;          /* how many first results are the same */
+    size_t results;          /* how many of the first results are the same */
     bool (*function)(struct sim_values *stack);
 } equivalents[] = {
     {"aten::_scaled_dot_product_efficient_attention", "aten::_scaled_dot_product_attention_math",
@@ -55,7 +55,7 @@ bool sim_has_instead(const char *entry)
     return find_equivalent(entry) != NULL;
 }
 
-/* Find an operator of the host, the first time by a search. */
+/* Find an operator of the host; only the first call searches for it. */
 static const char *find_once(_Atomic(const char *) *found, const char *name, const char *overload)
 {
     const char *entry = atomic_load_explicit(found, memory_order_relaxed);
@@ -80,8 +80,8 @@ static const struct sim_value *find_argument(const struct sim_replaced *op,
     return NULL;
 }
 
-/* Return whether several heads of the query share one of the key: what the host has a switch for.
- */
+/* Return whether several heads of the query share one head of the key, for which the host has an
+ * option. */
 static bool shares_heads(const struct sim_replaced *op, const struct sim_value *arguments)
 {
     const struct sim_value *query = find_argument(op, arguments, "query"),
@@ -118,7 +118,7 @@ enum { LSTM = 2 };
 static const char *const networks[] = {"aten::rnn_relu", "aten::rnn_tanh", "aten::lstm",
                                        "aten::gru"};
 
-/* Make a list of the two states of an LSTM, of the type of a list of tensors. */
+/* Create the list of an LSTM's two states, with the type of a list of tensors. */
 static void *states_of(const struct sim_value *tensors, struct sim_value hidden,
                        struct sim_value cell)
 {
@@ -178,7 +178,8 @@ static bool of_network(const struct sim_replaced *op, const struct sim_value *ar
 
 /* --- cells of recurrent networks ------------------------------------------------------------- */
 
-/* A matrix's numbers, or one row of them for all; NULL: zeros. To be freed. */
+/* The elements of a matrix, or one row of them for all rows; NULL for zeros. The caller frees
+ * them. */
 struct numbers {
     double *number;
     size_t rows, columns;
@@ -194,7 +195,7 @@ static double logistic(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* Make a dense tensor of the shape of another. */
+/* Create a dense tensor with the shape of another. */
 static void *dense_like(const void *tensor, unsigned type)
 {
     int64_t strides[2] = {1, 1};
@@ -204,7 +205,7 @@ static void *dense_like(const void *tensor, unsigned type)
     return n == 1 || n == 2 ? sim_torch_tensor(sim_sizes(tensor), strides, n, type) : NULL;
 }
 
-/* Read a tensor of the host; none: zeros. */
+/* Read a host tensor, or zeros if there is none. */
 static bool read_numbers(struct numbers *out, const struct sim_value *value)
 {
     *out = (struct numbers){0};
@@ -224,7 +225,7 @@ static bool read_numbers(struct numbers *out, const struct sim_value *value)
     return out->number;
 }
 
-/* Make a tensor of the host like another one, with these numbers. NULL: it cannot be made. */
+/* Create a host tensor like another one, with these elements. NULL if it cannot be created. */
 static void *write_numbers(const double *number, const void *like)
 {
     void *made = dense_like(like, sim_dtype(like)), *exact = dense_like(like, SIM_TYPE_DOUBLE);
@@ -242,7 +243,7 @@ static void *write_numbers(const double *number, const void *like)
 
 enum { INPUT_GATES, HIDDEN_GATES, STATE, INPUT_BIAS, HIDDEN_BIAS, CELL_ARGUMENTS };
 
-/* Compute a cell's next states, `results` of them after one another. */
+/* Compute a cell's next states: `results` of them, one after another. */
 typedef void next_states(const struct numbers part[CELL_ARGUMENTS], size_t row, size_t column,
                          double *out, size_t apart);
 
@@ -350,8 +351,8 @@ static bool call_host(const char *entry, struct sim_values *stack, ptrdiff_t res
            stack->end - stack->begin == results;
 }
 
-/* Compute the gradients: the host's forward gives the sums that its backward needs, which are not
- * laid out as CUDA's. */
+/* Compute the gradients. The host's forward computes the sums that its backward needs, because
+ * their layout differs from CUDA's. */
 static bool compute_attention_gradients(struct sim_values *stack)
 {
     static const char forward[] = "aten::_scaled_dot_product_flash_attention_for_cpu",

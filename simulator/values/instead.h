@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that only CUDA has, and what computes the same on the host: mostly an operator. */
+/* Operators that exist only for CUDA, and what computes the same on the host: usually another
+ * operator. */
 #ifndef SIM_INSTEAD_H
 #define SIM_INSTEAD_H
 
@@ -12,8 +13,8 @@ struct sim_instead {
     const char *entry;
     struct sim_value arguments[SIM_INSTEAD_ARGUMENTS]; /* the device's tensors; borrowed */
     size_t n;
-    size_t results; /* as many of the host's first results are also those of CUDA's operator */
-    void *list;     /* a list among the arguments that was made for the call, or NULL; owned */
+    size_t results; /* this many of the host's first results are also results of CUDA's operator */
+    void *list;     /* a list among the arguments that was created for the call, or NULL; owned */
     /* In place of the host's operator, which has no kernel: replaces arguments by so many results.
      * false: it cannot. NULL: there is a kernel. */
     bool (*function)(struct sim_values *stack);

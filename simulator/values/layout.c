@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measure how this release of PyTorch lays its objects out: make a tensor whose sizes and strides
- * are known and find them in it, find known operators and their kernels. Each place must fit, or
- * values are not computed at all.
+ * Measure how this release of PyTorch lays out its objects: create a tensor with known sizes and
+ * strides and find them in it; find known operators and their kernels. Every offset must be found,
+ * or no values are computed at all.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static bool find_sizes(const uint64_t *words)
     return false;
 }
 
-/* Find the device. std::optional<Device> has its flag behind, c10::optional in front. */
+/* Find the device. The flag of std::optional<Device> follows it; that of c10::optional precedes
+ * it. */
 static bool find_device(const unsigned char *tensor)
 {
     size_t at = sim_layout.dtype + 2;
@@ -66,8 +67,8 @@ static bool measure_tensor(void)
     return good;
 }
 
-/* Return the bit that a lazy view of a tensor has and the tensor has not, at words from `at` on; 0:
- * not one bit. */
+/* Return the bit that is set in a lazy view of a tensor and clear in the tensor itself, in the
+ * words from `at` on; 0 if not exactly one bit differs. */
 static uint64_t lazy_bit(void *tensor, size_t at, bool negative)
 {
     void *view = sim_torch_lazy_view(tensor, negative);
@@ -80,7 +81,7 @@ static uint64_t lazy_bit(void *tensor, size_t at, bool negative)
     return bit & (bit - 1) ? 0 : bit;
 }
 
-/* Find the bits of views that are conjugates or negatives: behind the device. */
+/* Find the bits that mark conjugate and negative views; they follow the device. */
 static bool measure_lazy(void)
 {
     const int64_t one = 1;
@@ -124,7 +125,7 @@ bool sim_in_library(const void *address, const char *name)
     return address && dladdr(address, &info) && strstr(info.dli_fname, name);
 }
 
-/* Measure a name. A string of GCC 5 and later has its length behind the pointer, an older one is
+/* Measure a name. A string of GCC 5 and later has its length after the pointer; an older one is
  * only a pointer. */
 static bool measure_name(void)
 {
@@ -142,8 +143,7 @@ static bool measure_name(void)
     return false;
 }
 
-/* Measure the schema, which repeats the name; behind it are the vectors of arguments and of
- * results. */
+/* Measure the schema, which repeats the name; the vectors of arguments and of results follow it. */
 static bool measure_schema(const char *entry)
 {
     for (size_t at = sim_layout.name; at < sim_layout.name + 40; at += 8) {
@@ -182,7 +182,7 @@ static bool measure_table(const char *entry)
 
 /* --- tags ---------------------------------------------------------------------------------- */
 
-/* Ask an operator that answers yes or no; the others are numbered from there. */
+/* Call an operator that returns a boolean; the other tags are numbered from there. */
 static bool measure_tags(const char *entry)
 {
     const struct sim_handle handle = {(char *)(uintptr_t)entry};

@@ -21,18 +21,18 @@ static inline const char *sim_operator_name(const char *entry)
     return (const char *)sim_field(entry, 0);
 }
 
-/* Return the part of its name behind the dot; "": none. */
+/* Return the overload, the part of the name after the dot; "" if there is none. */
 const char *sim_operator_overload(const char *entry);
 
-/* The table's slots: a kernel's functor, its boxed function, its unboxed one, that for symbolic
- * sizes. */
+/* The slots of the table: a kernel's functor, its boxed function, its unboxed function, and that
+ * for symbolic sizes. */
 enum { SIM_SLOT_HOST = 1, SIM_SLOT_CUDA = 2 };
 static inline char *sim_kernel_slot(const char *entry, int slot)
 {
     return (char *)(uintptr_t)entry + sim_layout.table + (size_t)slot * sim_layout.slot;
 }
 
-/* Let the dispatcher call this at a slot of its table. */
+/* Make the dispatcher call this function from a slot of its table. */
 void sim_put_kernel(char *slot, sim_boxed *kernel);
 
 size_t sim_arguments(const char *entry);

@@ -11,8 +11,8 @@
 #include "rules.h"
 #include "small.h"
 
-/* A block of CUDA's seeks in a row of so many elements; in a longer one thrust does, which
- * allocates by what it counts. */
+/* One block of a kernel searches rows of up to this many elements; longer rows are searched by
+ * thrust, which allocates memory according to what it counts. */
 enum { ONE_BLOCK = 2048, MOST_FRAMES = 64 };
 
 /* Return whether a function is one of PyTorch's operators: at::_ops::NAME::call. */
@@ -30,7 +30,7 @@ static bool is_operator(const char *function, const char **name, size_t *length)
     return digits && strlen(*name) > *length;
 }
 
-/* Return whether what is read goes to the program as it is. */
+/* Return whether the value that is read goes to the program unchanged. */
 static bool is_plain_read(const char *name, size_t length)
 {
     static const char *const reads[] = {"item",
@@ -52,9 +52,9 @@ static bool is_plain_read(const char *name, size_t length)
     return false;
 }
 
-/* Return whether an operator reads the value for itself: of those between this call and Python the
- * outermost is another than a read. Kernels that we do not stand in for call operators, too: those
- * of sparse tensors, and those that are the same for all devices. */
+/* Return whether an operator reads the value for its own use: the outermost operator between this
+ * call and Python is not a read. Kernels that we do not replace call operators, too: those of
+ * sparse tensors, and those shared by all devices. */
 static bool is_within_operator(void)
 {
     void *frames[MOST_FRAMES];
@@ -101,7 +101,7 @@ static enum sim_unknown what_it_reads(const struct sim_replaced *op,
     return within ? SIM_UNKNOWN_SIZE : SIM_UNKNOWN_NUMBER;
 }
 
-/* Return whether the program can go by a value. A text does not end by a chosen one. */
+/* Return whether the program can rely on a value. A chosen token never ends a text. */
 static bool is_answer(const struct sim_replaced *op, enum sim_unknown what, const void *tensor)
 {
     enum sim_known known = sim_find_known(tensor);

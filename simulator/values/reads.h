@@ -5,9 +5,9 @@
 
 #include "replaced.h"
 
-/* Report if the operator reads a size, a condition or a number that depends on unknown values.
- * counted: the host's kernel counts, if it is an operator that counts. within: another operator
- * calls it. */
+/* If the operator reads a size, a condition or a number that depends on unknown values, report it.
+ * counted: the host's kernel does the counting, if the operator counts. within: another operator
+ * called this one. */
 void sim_report_reads(const struct sim_replaced *op, const struct sim_value *arguments,
                       bool counted, bool within);
 

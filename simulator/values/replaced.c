@@ -9,7 +9,8 @@
 #include "instead.h"
 #include "rules.h"
 
-/* Open addressing by the entry's address; written by one thread, read by all. */
+/* A hash table with open addressing, keyed by the entry's address; one thread writes it, all read
+ * it. */
 enum { SLOTS = 1 << 14 };
 static _Atomic(struct sim_replaced *) slots[SLOTS];
 static size_t used;
@@ -59,11 +60,11 @@ static bool is_of_host(const void *function)
     return (uintptr_t)function >= host_library.start && (uintptr_t)function < host_library.end;
 }
 
-/* Return whether a kernel is wanted. One for every device calls operators that have one for CUDA;
- * those are replaced. */
+/* Return whether to replace a kernel. One shared by all devices calls operators that have kernels
+ * for CUDA, and those are replaced. */
 static bool is_wanted(const char *entry, const char *slot)
 {
-    /* The second is there where sizes may be symbolic; a kernel in Python has neither. */
+    /* The second function exists if sizes may be symbolic; a kernel in Python has neither. */
     const void *unboxed = sim_field(slot, 16) ? sim_field(slot, 16) : sim_field(slot, 24);
     const void *code = unboxed ? unboxed : sim_field(slot, 8);
 

@@ -18,9 +18,9 @@ struct sim_replaced {
 /* Replace the kernels of all operators that have one for CUDA and are not replaced yet: the
  * dispatcher calls `kernel` instead. The caller ensures that one thread does so. */
 void sim_replace_kernels(sim_boxed *kernel);
-/* Find by the operator's entry, which is replaced. */
+/* Find a replaced operator by its entry. */
 struct sim_replaced *sim_find_replaced(const char *entry);
-/* Replace the one for sparse tensors, if it is there (coalesce.c). */
+/* Replace the kernel for sparse tensors, if there is one (coalesce.c). */
 void sim_replace_coalesce(void);
 /* The replacement for a kernel: the dispatcher calls it instead (values.c). */
 void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t keys,

@@ -15,7 +15,7 @@ static const double most_guard = 1e-3;
 
 enum { MOST_ENDS = 64 }; /* tokens that end a text */
 
-/* By the name without overload; a name that ends in '*' is a beginning. */
+/* Rules by name, without the overload; a name that ends in '*' is a prefix. */
 static const struct {
     const char *name;
     unsigned rules;
@@ -35,7 +35,7 @@ static const struct {
     {"c10d::*", SIM_LEFT_ALONE},
     {"aten::convolution", SIM_EVERYWHERE | SIM_OVERWRITES},
     {"aten::convolution_backward", SIM_EVERYWHERE | SIM_OVERWRITES},
-    {"aten::_native_batch_norm_legit", 0}, /* it reads what it writes to */
+    {"aten::_native_batch_norm_legit", 0}, /* it reads what it writes */
     {"aten::_batch_norm_with_update", 0},
     {"aten::_fused_moving_avg_obs_fq_helper", 0},
     {"aten::_local_scalar_dense", SIM_READS | SIM_NOT_COMPUTED},
@@ -138,7 +138,8 @@ unsigned sim_rules_of(const char *entry)
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (is_name(name, table[i].name))
             return table[i].rules;
-    /* One that writes in place reads it, too; results that are given are only written. */
+    /* An operator that writes in place also reads its argument; output arguments are only
+     * written. */
     return name[strlen(name) - 1] == '_' ? 0 : SIM_OVERWRITES;
 }
 
@@ -156,8 +157,8 @@ static bool is_same(const struct sim_value *a, const struct sim_value *b)
            sim_numel(a->object) == sim_numel(b->object);
 }
 
-/* What this thread drew last, while nothing else wrote there. CUDA's generator makes no value that
- * is seven deviations from the mean. */
+/* What this thread drew last, unless something else has written there since. CUDA's generator never
+ * produces a value seven standard deviations from the mean. */
 static _Thread_local struct {
     const void *storage, *elements;
     int64_t n;
@@ -180,7 +181,7 @@ static void note_drawn(const struct sim_replaced *op, const struct sim_value *ar
     drawn.high = arguments[1].real + 8 * arguments[2].real;
 }
 
-/* The last least value that this thread took of many that are not known. */
+/* The last minimum that this thread computed from unknown values. */
 static _Thread_local struct {
     const void *storage, *elements;
 } lowest;
@@ -197,8 +198,8 @@ static void note_least(const struct sim_replaced *op, const struct sim_value *re
     lowest.elements = sim_elements(results[0].object);
 }
 
-/* Answer whether the least is below a number next to 0, or above it: programs guard a quotient so.
- */
+/* Answer whether the minimum is below or above a number close to 0: programs guard divisions like
+ * this. */
 static void guard(const struct sim_replaced *op, const struct sim_value *arguments,
                   struct sim_rule_state *rule)
 {
@@ -211,7 +212,8 @@ static void guard(const struct sim_replaced *op, const struct sim_value *argumen
     rule->answer = strcmp(sim_operator_name(op->entry), "aten::lt") != 0;
 }
 
-/* Answer whether what was drawn is below a number, or above it, where that is so of all or none. */
+/* Answer whether a drawn number is below or above another number, if the answer is the same for
+ * all. */
 static void bound(const struct sim_replaced *op, const struct sim_value *arguments,
                   struct sim_rule_state *rule)
 {
@@ -228,7 +230,7 @@ static void bound(const struct sim_replaced *op, const struct sim_value *argumen
     rule->answer = below == (number > drawn.high);
 }
 
-/* Return whether a mask is the same everywhere. */
+/* Return whether all elements of a mask are equal. */
 static bool is_all(const struct sim_value *value, bool answer)
 {
     size_t size = sim_is_on_device(value) ? (size_t)sim_numel(value->object) : 0;
@@ -240,7 +242,7 @@ static bool is_all(const struct sim_value *value, bool answer)
                 : !answer);
 }
 
-/* Return whether all masks that an operator reads are so. */
+/* Return whether that holds for all masks that an operator reads. */
 static bool are_all(const struct sim_replaced *op, const struct sim_value *arguments, bool answer)
 {
     const char *name = sim_operator_name(op->entry);
@@ -255,7 +257,7 @@ static bool are_all(const struct sim_replaced *op, const struct sim_value *argum
     return masks == needed;
 }
 
-/* Return whether an operator seeks one of a few known numbers, the end of a text, among choices. */
+/* Return whether an operator searches choices for one of a few known numbers: the end of a text. */
 static bool seeks_end(const struct sim_replaced *op, const struct sim_value *arguments)
 {
     const struct sim_value *end = &arguments[1];
@@ -279,7 +281,7 @@ enum sim_known sim_rule_gives(const struct sim_replaced *op, const struct sim_va
 
     if (least != SIM_EVEN)
         return least;
-    /* Of two choices nobody knows whether they are the same; neighbours of one list never are. */
+    /* Whether two choices are equal is unknown, except that neighbours in one list never are. */
     if (both && (op->rules & SIM_MATCHES ||
                  (sim_storage(a->object) == sim_storage(b->object) && !is_same(a, b))))
         return SIM_CHOSEN;
@@ -322,7 +324,7 @@ void sim_rule_before(const struct sim_replaced *op, const struct sim_value *argu
         bool same = op->arguments > 1 && is_same(&arguments[0], &arguments[1]);
 
         rule->settled = op->arguments == 1 || infinite || same;
-        /* Equal to itself, and not equal to infinity. */
+        /* A value equals itself, and does not equal infinity. */
         rule->answer =
             op->arguments > 1 && same == !strcmp(sim_operator_name(op->entry), "aten::eq");
     }
@@ -350,8 +352,8 @@ void sim_rule_before(const struct sim_replaced *op, const struct sim_value *argu
     rule->ends = seeks_end(op, arguments);
 }
 
-/* Choose. The last dimension of what topk and multinomial give is that of the choices of one row.
- */
+/* Choose. The last dimension of the results of topk and multinomial holds the choices of one
+ * row. */
 static void choose(void *tensor, const struct sim_rule_state *rule)
 {
     size_t n = (size_t)sim_numel(tensor), picks = (size_t)rule->picks;
@@ -361,17 +363,17 @@ static void choose(void *tensor, const struct sim_rule_state *rule)
     sim_mark_written(sim_elements(tensor), n * 8);
     sim_choose((int64_t *)(void *)sim_elements(tensor), n / picks, picks, (size_t)rule->choices,
                rule->zeroed);
-    /* Experts are balanced; a place in a sequence may be any. */
+    /* Experts are balanced; a position in a sequence may be any. */
     sim_know(sim_storage(tensor), rule->choices < SIM_MANY_CHOICES ? SIM_EVEN : SIM_CHOSEN);
 }
 
-/* Return the i-th of so many elements that lie evenly among all. */
+/* Return the i-th of so many elements that are spread evenly over all. */
 static int64_t found_place(int64_t i, int64_t found, int64_t among)
 {
     return i * among / found;
 }
 
-/* Find elements that lie evenly among all. */
+/* Find elements that are spread evenly over all. */
 static void find_some(void *tensor, const struct sim_rule_state *rule)
 {
     size_t dimensions = sim_dimensions(tensor) == 2 ? (size_t)sim_sizes(tensor)[1] : 0;
@@ -390,8 +392,8 @@ static void find_some(void *tensor, const struct sim_rule_state *rule)
     }
 }
 
-/* Make a mask of unknown values true where a selection by it finds its elements, so that whoever
- * counts, copies or combines it finds the same ones. */
+/* Set a mask of unknown values to true where a selection by it finds its elements, so that
+ * counting, copying or combining the mask finds the same ones. */
 static void make_up(void *tensor)
 {
     int64_t n = sim_numel(tensor), found = n > 1 && sim_dimensions(tensor) ? sim_found(n) : 0;

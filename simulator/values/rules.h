@@ -13,33 +13,33 @@ enum sim_rule {
     SIM_NOT_COMPUTED = 4, /* the host's kernel would do something else */
     SIM_COUNTS = 8,       /* how large its results are depends on values */
     SIM_ALONG = 262144,   /* of its second argument, a dimension */
-    SIM_DECIDES = 2048,   /* its result is yes or no, for the program */
-    SIM_READS = 16,       /* a value goes to the program */
-    SIM_RANDOM = 32,      /* takes numbers from a generator */
+    SIM_DECIDES = 2048,   /* its result is a boolean, for the program */
+    SIM_READS = 16,       /* it returns a value to the program */
+    SIM_RANDOM = 32,      /* draws from a random number generator */
     SIM_FILLS = 64,       /* costs the host next to nothing */
-    SIM_CLEARS = 4096,    /* the device does so by itself, however large */
-    SIM_OVERWRITES = 128, /* does not read what it writes to */
-    SIM_CHOOSES = 256,    /* the largest of values that are not known: any */
+    SIM_CLEARS = 4096,    /* the simulated device computes it itself, whatever the size */
+    SIM_OVERWRITES = 128, /* does not read what it writes */
+    SIM_CHOOSES = 256,    /* the maximum of unknown values: any element */
     SIM_COPIES = 512,
-    SIM_CARRIES = 16384,   /* rows of bytes go on as they are, however long: they may be objects */
-    SIM_DIVIDES = 65536,   /* 0 makes it infinite */
-    SIM_FINDS = 131072,    /* what is not zero */
-    SIM_SEEKS = 4194304,   /* by thrust, in long rows: something that is there */
-    SIM_KEEPS = 32768,     /* its storage is another one with the same content */
-    SIM_AS_REALS = 8192,   /* the host's kernel takes no integers */
-    SIM_COMPARES = 1024,   /* with infinity, or with itself: values that are not known are finite */
-    SIM_BOUNDS = 1048576,  /* compares with a number: what was drawn around another is near that */
-    SIM_DRAWS = 2097152,   /* numbers around one */
-    SIM_HOLDS = 8388608,   /* true where all that it reads is true, and of what is not known */
-    SIM_JOINS = 524288,    /* false where all that it reads is false */
-    SIM_LEASTS = 16777216, /* the least of values that are not known is well above 0 */
-    SIM_ROUTES = 33554432, /* makes counts of a router's choices: also of large tensors, if known */
-    SIM_LARGE = 67108864,  /* it does so now */
+    SIM_CARRIES = 16384,  /* copies rows of bytes of any length, which may be pickled objects */
+    SIM_DIVIDES = 65536,  /* an argument of 0 makes the result infinite */
+    SIM_FINDS = 131072,   /* finds elements that are not zero */
+    SIM_SEEKS = 4194304,  /* searches long rows with thrust, for something that exists */
+    SIM_KEEPS = 32768,    /* its storage is a different one with the same content */
+    SIM_AS_REALS = 8192,  /* the host's kernel does not accept integers */
+    SIM_COMPARES = 1024,  /* compares with infinity, or with itself: unknown values are finite */
+    SIM_BOUNDS = 1048576, /* compares with a number: numbers drawn around another are close to it */
+    SIM_DRAWS = 2097152,  /* numbers around one */
+    SIM_HOLDS = 8388608,  /* true where all its arguments are true; unknown ones count as true */
+    SIM_JOINS = 524288,   /* false where all its arguments are false */
+    SIM_LEASTS = 16777216,     /* the minimum of unknown values is well above 0 */
+    SIM_ROUTES = 33554432,     /* counts a router's choices: also of large tensors, if known */
+    SIM_LARGE = 67108864,      /* it does so now */
     SIM_INTEGERS = 134217728,  /* it computes more of them than of other values now */
-    SIM_TALLIES = 268435456,   /* its results hang on how many chose what, not on which */
+    SIM_TALLIES = 268435456,   /* its results depend on how many chose what, not on which did */
     SIM_MATCHES = 536870912,   /* compares elements */
-    SIM_IN_ORDER = 1073741824, /* how many it counts hangs on their order */
-    SIM_ENDS = 2147483648,     /* seeks what ends a text: one number, SIM_TALLIES: a few */
+    SIM_IN_ORDER = 1073741824, /* its count depends on their order */
+    SIM_ENDS = 2147483648, /* searches for the end of a text: one number; with SIM_TALLIES a few */
 };
 
 enum { SIM_MOST_DIMENSIONS = 8 };
@@ -47,16 +47,16 @@ enum { SIM_MOST_DIMENSIONS = 8 };
 struct sim_rule_state {
     bool settled;           /* the results are known though the arguments are not: */
     bool answer;            /* all of them this */
-    bool guards;            /* also where they were computed, of zeros */
-    bool holds;             /* SIM_HOLDS: so many are what is checked, or an operator checks them */
+    bool guards;            /* replaces computed results too: they were computed from zeros */
+    bool holds;             /* SIM_HOLDS: many elements are checked, or an operator checks them */
     bool is_made_up;        /* SIM_HOLDS: they are a mask of which some were made true */
     bool zero;              /* SIM_CLEARS */
-    bool ends;              /* it seeks the end of a text among choices */
-    enum sim_known content; /* of a large copy: what it brings, if that is known */
+    bool ends;              /* it searches choices for the end of a text */
+    enum sim_known content; /* for a large copy: the state of its source, if known */
     enum sim_known kept;    /* SIM_KEEPS */
     int64_t choices;        /* SIM_CHOOSES: the number of things to choose from; else 0 */
-    int64_t zeroed;         /* of them, the one that is known to be 0; -1: none */
-    int64_t picks;          /* of them for each row */
+    int64_t zeroed;         /* the choice that is known to be 0; -1 if none */
+    int64_t picks;          /* choices for each row */
     int64_t found, among, sizes[SIM_MOST_DIMENSIONS]; /* nonzero of a tensor of these sizes */
 };
 
@@ -68,8 +68,7 @@ enum sim_known sim_rule_gives(const struct sim_replaced *op, const struct sim_va
 int64_t sim_rule_along(const struct sim_replaced *op, const struct sim_value *arguments);
 void sim_rule_before(const struct sim_replaced *op, const struct sim_value *arguments,
                      struct sim_rule_state *rule, bool within);
-/* Return how many elements are said not to be zero, of values that are not known; 0: as many as
- * they have. */
+/* Return how many of the unknown elements are reported as nonzero; 0: all of them. */
 int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule);
 /* Apply a rule after a call. known: the results are computed from known values. */
 void sim_rule_after(const struct sim_replaced *op, struct sim_value *results,
