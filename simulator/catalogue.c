@@ -6,7 +6,7 @@
 #define KIB(n) ((uint64_t)(n) << 10)
 #define MIB(n) ((uint64_t)(n) << 20)
 
-/* Names such as a100-80g are no C tokens: they are only ever turned into strings. */
+/* Names such as a100-80g are not C tokens, so they are only ever used as strings. */
 static const struct sim_gpu gpus[] = {
 #define SIM_GPU(gpu_name, gpu_product, cc_major, cc_minor, sm_count, l2_mib, memory_mib,           \
                 board_mib, context_mib, threads, blocks, shared_sm, shared_block, bus,             \

@@ -72,8 +72,8 @@ static char *read_loads(FILE *file, const char *path, char *why, size_t why_size
 
 /*
  * Read `even`, `zipf:S` (the load of expert i is (i + 1) to the power of -S) or the name of a file
- * with one load for each expert. Return the value for CUDASIM_SKEW, which the caller frees: the
- * loads with commas between. NULL: what is wrong stands in why.
+ * with one load for each expert. Return the value for CUDASIM_SKEW, comma-separated loads, which
+ * the caller frees; or NULL with the reason in why.
  */
 static char *read_skew(const char *text, char *why, size_t why_size)
 {
@@ -246,7 +246,8 @@ static unsigned gpus_of(const struct sim_launch *launch)
     return launch->gpus ? launch->gpus : node ? node : 1;
 }
 
-/* Set what torchrun, Slurm and Open MPI tell a rank. The agent's store is the server. */
+/* Set the variables that torchrun, Slurm and Open MPI set for a rank. The agent's store is the
+ * server. */
 static int set_rank(const struct sim_launch *launch, uint16_t port)
 {
     unsigned size = launch->world_size, rank = launch->rank, gpus = gpus_of(launch);

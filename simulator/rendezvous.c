@@ -74,7 +74,7 @@ static void pop(struct sim_bytes *out, struct sim_bytes key)
     }
 }
 
-/* Take the mark from a key whose value is asked for. Return whether it had one. */
+/* Remove the mark from a key whose value is queried. Return whether it had one. */
 static bool take_mark(struct sim_bytes *key)
 {
     enum { LENGTH = sizeof(SIM_KEY_VALUE) - 1 };
@@ -84,7 +84,7 @@ static bool take_mark(struct sim_bytes *key)
     return true;
 }
 
-/* Return whether all keys are set, or, where values are asked for, known. */
+/* Return whether all keys are set, or, where values are queried, known. */
 static bool has_all(const struct sim_bytes *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -40,9 +40,9 @@ static inline bool sim_key_of_another_rank(const char *a, size_t a_size, const c
     return x_end - x == y_end - y && !memcmp(x, y, (size_t)(x_end - x));
 }
 
-/* Return whether a key has PyTorch's name of a communicator, which may be any, since the stand-in
- * for NCCL asks nobody: nccl_storekey_0 or UniqueNCCLID:0, nccl4py_uid, before 2.8 a number or two
- * ("0:1") within the store of a group's device. */
+/* Return whether a key has PyTorch's name of a communicator. Any name will do, since the stand-in
+ * for NCCL contacts nobody: nccl_storekey_0 or UniqueNCCLID:0, nccl4py_uid, before 2.8 a number or
+ * two ("0:1") within the store of a group's device. */
 static inline bool sim_key_of_communicator(const char *key, size_t size)
 {
     static const char *const words[] = {"nccl_storekey_", "UniqueNCCLID:", "nccl4py_uid"};

@@ -11,10 +11,10 @@
 
 #define MOST_TEXT (1 << 24) /* bytes of a text; no more is read */
 #define NAME_SIZE 4096u
-#define TEXTS 5u /* that a row has at most */
+#define TEXTS 5u /* the most that a row has */
 #define MOST_DOMAINS 4096u
 
-/* Texts that rows have a number of; NUMBER: what it is needs no text, DOMAIN: in memory. */
+/* Texts that rows refer to by number. NUMBER: needs no text. DOMAIN: kept in memory. */
 enum look_up { NUMBER, STRING, COPY_KIND, MEMORY_KIND, PROCESS, THREAD, LOOK_UPS, DOMAIN };
 
 static const char *const look_up_sql[LOOK_UPS] = {
@@ -29,8 +29,8 @@ static const char *const look_up_sql[LOOK_UPS] = {
 /* Nsight's numbers of NVTX's events (ENUM_NSYS_EVENT_TYPE). */
 enum { NVTX_MARK = 34, NVTX_PUSH_POP = 59, NVTX_START_END = 60, NVTX_DOMAIN = 75 };
 
-/* Of what is selected: start, end, process or thread, device, stream; what the kind needs; fields.
- */
+/* Of each selected row: start, end, process or thread, device, stream; what the kind needs;
+ * fields. */
 enum {
     START,
     END,
@@ -113,7 +113,7 @@ struct mt_nsight {
     size_t error_size;
     uint64_t start_ns;
     struct domain {
-        uint64_t process; /* as mt_nsight_process says */
+        uint64_t process; /* as mt_nsight_process reports it */
         int64_t number;
         char name[64];
     } *domain;
@@ -160,7 +160,7 @@ int mt_nsight_open(struct mt_nsight **result, const char *path, char *error, siz
     if (mt_database_open(&nsight->database, path, SQLITE_OPEN_READONLY, no_views))
         return fail(nsight, "cannot be opened as a database");
     sqlite3_limit(nsight->database, SQLITE_LIMIT_LENGTH, MOST_TEXT);
-    /* A first look at the file itself; what sorts goes to a file, too. */
+    /* The first access to the file itself. Sorting uses a temporary file, too. */
     if (sqlite3_exec(nsight->database, "PRAGMA temp_store = FILE; SELECT 1 FROM sqlite_master",
                      NULL, NULL, NULL))
         return fail(nsight, "cannot be read as a database");
@@ -190,7 +190,7 @@ static char *next_text(struct mt_nsight *nsight)
     return text;
 }
 
-/* Return the text of a number; "": there is none, nor a table of them. */
+/* Return the text with this number, or "" if there is none or the file has no such table. */
 static const char *text_of(struct mt_nsight *nsight, enum look_up look_up, int64_t number)
 {
     sqlite3_stmt **row = &nsight->look_up[look_up];
@@ -205,7 +205,7 @@ static const char *text_of(struct mt_nsight *nsight, enum look_up look_up, int64
     return to;
 }
 
-/* Return the text of what a column says, if it says something. */
+/* Return the text of a column, if it has one. */
 static const char *text_in(struct mt_nsight *nsight, enum look_up look_up, sqlite3_stmt *columns,
                            int column)
 {
@@ -233,7 +233,7 @@ static const char *domain_of(const struct mt_nsight *nsight, uint64_t global, in
     return "";
 }
 
-/* Return the name: copies say what they are, calls have no version of the runtime
+/* Return the name. Copies are named by their kind, and calls lose the runtime's version
  * ("cudaMalloc_v3020"). */
 static const char *name_of(struct mt_nsight *nsight, const struct table *table,
                            sqlite3_stmt *columns)
@@ -285,7 +285,7 @@ static void add_fields(struct mt_nsight *nsight, const struct table *table, sqli
     }
 }
 
-/* Fill a row; false: it is none to be shown. */
+/* Fill a row. Return false if it is not to be shown. */
 static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_stmt *columns,
                  struct mt_nsight_row *row)
 {
@@ -312,7 +312,8 @@ static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_st
     return true;
 }
 
-/* Write "SELECT start, [end], ..." of the columns that the file has. 0: it has no such table. */
+/* Write "SELECT start, [end], ..." for the columns that the file has. Return 0 if it lacks the
+ * table. */
 static size_t write_sql(const struct mt_nsight *nsight, const struct table *table, char *sql,
                         size_t size)
 {
@@ -355,7 +356,7 @@ static int read_table(struct mt_nsight *nsight, const struct table *table, mt_ns
     return rc;
 }
 
-/* Read the domains: they are few, and an event has a number of its own domain only. */
+/* Read the domains. They are few, and an event only has the number of its domain. */
 static int read_domains(struct mt_nsight *nsight)
 {
     static const char sql[] =

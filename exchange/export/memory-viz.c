@@ -36,7 +36,7 @@ static int count(struct mt_viz *viz, struct mt_export_error *error)
     return rc;
 }
 
-/* Put such an entry as PyTorch's recorder ends with; here it gives memory_viz its category
+/* Write an entry like the last one of PyTorch's recorder; here it gives memory_viz its category
  * "unknown". */
 static void put_last(struct mt_viz *viz)
 {
@@ -57,7 +57,8 @@ static void put_last(struct mt_viz *viz)
     mt_pickle_dict_end(viz->pickle);
 }
 
-/* Put a device. Of a moment there are no entries: all are left out, and the segments stay. */
+/* Write a device. A single moment has no entries: all are left out, and only the segments
+ * remain. */
 static int put_device(struct mt_viz *viz, unsigned slot, struct mt_export_error *error)
 {
     int rc = 0;
@@ -81,8 +82,8 @@ static bool is_chosen(const struct mt_viz *viz, unsigned slot)
            (!question->one_device || mt_device_slot(question->device) == slot);
 }
 
-/* Put the devices. Each one's segments follow from its entries, and are written after all of these:
- * the stories are kept, which are as large as what is live. */
+/* Write the devices. The segments of each follow from its entries but come after all entries in the
+ * file, so the devices' states are kept, which are as large as what is live. */
 static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
                        struct mt_export_error *error)
 {

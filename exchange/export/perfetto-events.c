@@ -41,7 +41,7 @@ static struct mt_perfetto_device *device_of(struct mt_perfetto_process *process,
     return &process->device[mt_device_slot(device)];
 }
 
-/* Count a block of the category that came or went in the device's counters. */
+/* Count an allocated or freed block of the category in the device's counters. */
 static void count(struct mt_perfetto_process *process, struct mt_perfetto_device *device,
                   enum mt_category category, uint64_t time_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What torch.profiler recorded of the same run, as tracks beside memtap's; perfetto-nsight.c has
- * Nsight's. */
+/* What torch.profiler recorded of the same run, as tracks next to memtap's. perfetto-nsight.c does
+ * the same for Nsight Systems. */
 #include "analyzer/support/guard.h"
 #include "perfetto.h"
 
@@ -14,7 +14,7 @@ struct joining {
     struct mt_texts tracks; /* "pid" and "pid/tid" */
     uint64_t *track;        /* by place; 0: not yet */
     size_t track_capacity;
-    char **name; /* by place; NULL: it has none */
+    char **name; /* by place; NULL if it has none */
     size_t name_capacity;
     uint64_t near_ns;
     bool is_far; /* times that cannot be those of the run */
@@ -47,7 +47,7 @@ static int place_of(struct joining *joining, const json_t *event, bool is_thread
     return rc;
 }
 
-/* Learn in a first pass what processes and threads are called. */
+/* Collect the names of processes and threads in a first pass. */
 static int learn(void *data, const json_t *event, uint64_t base_ns)
 {
     struct joining *joining = data;
@@ -110,7 +110,7 @@ static void add_fields(struct mt_perfetto *to, const json_t *event)
     }
 }
 
-/* Convert us to ns; older releases write whole ones, which a double would not hold as ns. */
+/* Convert us to ns. Older releases write whole us, which a double would not hold exactly as ns. */
 static uint64_t to_ns(const json_t *us)
 {
     double value = json_number_value(us);
@@ -119,7 +119,7 @@ static uint64_t to_ns(const json_t *us)
     return value > 0 && value < 1e16 ? (uint64_t)(value * 1000) : 0;
 }
 
-/* Take whole events and moments; flows and counters stay in their file. */
+/* Accept complete events and instants; flows and counters are not imported. */
 static int take(void *data, const json_t *event, uint64_t base_ns)
 {
     struct joining *joining = data;

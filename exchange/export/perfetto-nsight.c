@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Nsight Systems recorded of the same run, as tracks beside memtap's: streams and threads
+/* What Nsight Systems recorded of the same run, as tracks next to memtap's: streams and threads
  * below their processes. */
 #include "analyzer/support/text.h"
 #include "join-nsight.h"
@@ -12,15 +12,14 @@
 
 #define MOST_LANES 256u
 
-/* Slices on a track of Perfetto's stand within each other. What overlaps otherwise needs another
- * track. */
+/* Slices on one track in Perfetto must nest. Slices that overlap otherwise need another track. */
 struct lane {
     uint64_t track;
     int64_t *end; /* of what is open, outermost first */
     size_t n, capacity;
 };
 
-/* A stream, or what a thread does of a sort. */
+/* A stream, or one kind of a thread's activity. */
 struct place {
     uint64_t track; /* 0: none yet; also a process's own, without lanes */
     struct lane *lane;
@@ -106,7 +105,7 @@ static struct place *row_place(struct joining *joining, const struct mt_nsight_r
     return place;
 }
 
-/* Return whether a slice is after what is open there, or within it. */
+/* Return whether a slice begins after the open one, or lies within it. */
 static bool fits(struct lane *lane, int64_t start, int64_t end)
 {
     while (lane->n && lane->end[lane->n - 1] <= start)
@@ -114,7 +113,8 @@ static bool fits(struct lane *lane, int64_t start, int64_t end)
     return !lane->n || lane->end[lane->n - 1] >= end;
 }
 
-/* Return the track for a slice; 0: too many overlap. The first lane is the place's own track. */
+/* Return the track for a slice, or 0 if too many overlap. The first lane is the place's own
+ * track. */
 static uint64_t lane_track(struct joining *joining, struct place *place, const char *name,
                            int64_t start, int64_t end)
 {
@@ -148,8 +148,8 @@ static void add_fields(struct mt_perfetto *to, const struct mt_nsight_row *row)
             mt_perfetto_add_number(to, row->field[i].name, row->field[i].number);
 }
 
-/* Find the base: times are since the session began, or (nsys export --ts-normalize) the unix time.
- */
+/* Find the base of the times: since the session began, or unix time (nsys export --ts-
+ * normalize). */
 static bool find_base(struct joining *joining, uint64_t start)
 {
     uint64_t session = mt_nsight_start(joining->nsight);

@@ -109,7 +109,8 @@ static uint64_t end_track(struct mt_perfetto *to, size_t descriptor)
     return to->tracks;
 }
 
-/* Return a name as UTF-8: names in descriptors are not interned, and have to be so all the same. */
+/* Return a name as UTF-8: names in descriptors are not interned, but must be valid UTF-8 as
+ * well. */
 static const char *valid(struct mt_perfetto *to, const char *text)
 {
     struct mt_texts texts = {0};

@@ -20,7 +20,7 @@ struct mt_perfetto {
     uint64_t now_ns;       /* of the packet before, unix time */
     uint64_t tracks;       /* so far */
     uint64_t sequence;     /* each has its own texts and its own clock */
-    bool is_apart;         /* times of what is written now say nothing of what follows */
+    bool is_apart;         /* times written so far cannot be the base of the next ones */
     int rc;
 };
 
@@ -31,7 +31,7 @@ enum mt_perfetto_type {
     MT_PERFETTO_COUNTER = 4
 };
 
-/* Begin another sequence of packets, whose first time is that. */
+/* Begin another sequence of packets, starting at this time. */
 void mt_perfetto_sequence(struct mt_perfetto *to, uint64_t time_ns);
 
 /* Make a new track below another one (0: none), and return its number. */
@@ -41,10 +41,10 @@ uint64_t mt_perfetto_thread(struct mt_perfetto *to, uint64_t process, uint64_t p
 uint64_t mt_perfetto_track(struct mt_perfetto *to, uint64_t parent, const char *name);
 uint64_t mt_perfetto_counter(struct mt_perfetto *to, uint64_t parent, const char *name);
 
-/* Write a number of a counter's track. */
+/* Write a value on a counter's track. */
 void mt_perfetto_count(struct mt_perfetto *to, uint64_t track, uint64_t time_ns, uint64_t value);
 
-/* Begin an event with a name (ends have none) and fields: what is added between begin and end. */
+/* Begin an event with a name (ends have none). Fields are added between begin and end. */
 void mt_perfetto_begin_event(struct mt_perfetto *to, enum mt_perfetto_type type, uint64_t track,
                              const char *name);
 void mt_perfetto_add_text(struct mt_perfetto *to, const char *name,

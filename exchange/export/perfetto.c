@@ -62,7 +62,7 @@ static void put_slice(struct mt_perfetto *to, uint64_t track, const char *name, 
     mt_perfetto_event(to, MT_PERFETTO_END, track, NULL, until);
 }
 
-/* Write the phases; an iteration is all of its spans, but no evaluation beside it. */
+/* Write the phases. An iteration covers all of its spans, but not an evaluation next to it. */
 static void perfetto_phases(struct mt_perfetto_process *process)
 {
     const struct mt_replay *replay = &process->pass->replay;

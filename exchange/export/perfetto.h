@@ -49,7 +49,8 @@ void mt_perfetto_lanes_clear(struct mt_perfetto_lanes *lanes);
 int mt_perfetto_events(struct mt_perfetto_process *process, const char *path,
                        struct mt_export_error *error);
 
-/* Return whether a time may be that of a run that was recorded at near_ns: no run is as long. */
+/* Return whether a time is within 30 days of near_ns, when the run was recorded: no run is
+ * longer. */
 static inline bool mt_perfetto_is_near(uint64_t near_ns, uint64_t time_ns)
 {
     uint64_t far = UINT64_C(30) * 24 * 3600 * 1000000000;
@@ -70,12 +71,12 @@ int mt_perfetto_join_nsight(struct mt_perfetto *to, const char *path, uint64_t n
 
 /* Traces of other tools, event by event. */
 
-/* An event as Chrome's trace format has it; its time is base_ns plus its "ts" in us. Anything but 0
- * ends it. */
+/* Receives an event in Chrome's trace format; its time is base_ns plus its "ts" in us. A nonzero
+ * result stops the reader. */
 typedef int mt_join_taker(void *data, const json_t *event, uint64_t base_ns);
 
-/* Read the file twice: names first, then events. 0, what a taker returned, or a negative errno
- * (-EINVAL: it is no such JSON). */
+/* Read the file twice: names first, then events. Return 0, the callback's result, or a negative
+ * errno (-EINVAL: it is not such JSON). */
 int mt_join_json(const char *path, mt_join_taker *learn, mt_join_taker *take, void *data);
 
 #endif

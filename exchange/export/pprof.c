@@ -73,7 +73,7 @@ static uint32_t location(struct pprof *to, const struct mt_frame *frame)
     return place(to, &to->locations, key) + 1;
 }
 
-/* Return the location of a trace's frame, whose texts are looked up once. */
+/* Return the location of a frame of the trace. Its texts are interned only once. */
 static uint32_t location_of(struct pprof *to, const struct mt_definitions *d, uint32_t frame)
 {
     uint32_t *found = mt_by_id(&to->found, frame);
@@ -113,7 +113,7 @@ static void put_sample(struct pprof *to, const struct mt_definitions *d, int dev
         mt_short_type_name(mt_string(d, key[MT_SHARE_OPERATOR]), operator, sizeof operator);
     size_t begin = mt_proto_begin(&to->proto, SAMPLE);
     size_t ids = mt_proto_begin(&to->proto, SAMPLE_LOCATION);
-    if (!mt_stack(d, key[MT_SHARE_STACK])->depth) /* else pprof shows it nowhere */
+    if (!mt_stack(d, key[MT_SHARE_STACK])->depth) /* otherwise pprof does not show it anywhere */
         mt_proto_varint(&to->proto,
                         location(to, &(struct mt_frame){.function = "(no stack)", .file = "?"}));
     for (uint32_t stack = key[MT_SHARE_STACK]; mt_stack(d, stack)->depth;
@@ -192,8 +192,8 @@ static void put_type(struct pprof *to, const char *type, const char *unit)
     mt_proto_end(&to->proto, begin);
 }
 
-/* Put one mapping for all locations: pprof's heads name it, and it looks for no program's symbols
- * then. */
+/* Write one mapping for all locations. pprof's heading names it, and pprof then does not search for
+ * the program's symbols. */
 static void put_mapping(struct pprof *to)
 {
     size_t begin = mt_proto_begin(&to->proto, MAPPING);

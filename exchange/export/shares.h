@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is live on a device at the analysis's moment, put together by everything that profiles tell.
- */
+/* What is live on a device at the analysis's moment, summed by everything that profiles show. */
 #ifndef MT_SHARES_H
 #define MT_SHARES_H
 

@@ -39,7 +39,7 @@ static int place_frame(struct speedscope *to, const char *name, const char *file
     return mt_texts_add(&to->frames, (const char *)sink->room, place);
 }
 
-/* Find the place of a trace's frame, whose texts are looked up once. */
+/* Find the place of a frame of the trace. Its texts are interned only once. */
 static int place_of(struct speedscope *to, const struct mt_definitions *d, uint32_t id,
                     uint32_t *place)
 {
@@ -56,7 +56,7 @@ static int place_of(struct speedscope *to, const struct mt_definitions *d, uint3
     return 0;
 }
 
-/* Put the stack from the outermost frame on, which is the category. */
+/* Write the stack, from the outermost frame (the category) inwards. */
 static int put_stack(struct speedscope *to, const struct mt_definitions *d,
                      const struct mt_sum *share)
 {

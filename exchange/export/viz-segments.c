@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A snapshot's segments: what PyTorch has from CUDA, and the blocks that tile it. */
+/* A snapshot's segments: what PyTorch holds from CUDA, and the blocks that tile it. */
 #include "analyzer/support/search.h"
 #include "viz.h"
 
@@ -89,7 +89,7 @@ static void put_segment(struct mt_viz *viz, struct mt_pickle_list *list,
     mt_pickle_dict_end(pickle);
 }
 
-/* Join pieces of an expandable segment that lie side by side. */
+/* Join adjacent pieces of an expandable segment. */
 static void join(struct mt_viz *viz)
 {
     struct mt_torch_memory *memory = &viz->memory;
@@ -108,8 +108,8 @@ static void join(struct mt_viz *viz)
     memory->n_segments = n;
 }
 
-/* Write the segments. Blocks that lie in no segment (the trace does not have its begin) are
- * segments of their own. */
+/* Write the segments. Blocks outside all segments (the trace lacks its beginning) become segments
+ * of their own. */
 int mt_viz_segments(struct mt_viz *viz, struct mt_pickle_list *list)
 {
     struct mt_torch_memory *memory = &viz->memory;

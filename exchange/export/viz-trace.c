@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device's entries of a snapshot: each event as PyTorch's allocator notes it. */
+/* A device's entries of a snapshot: each event as PyTorch's allocator records it. */
 #include "viz.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void put_segment(struct mt_viz *viz, const char *action,
     mt_pickle_dict_end(viz->pickle);
 }
 
-/* Put a segment for a block without one: memory_viz shows every block in a segment. */
+/* Write a segment for a block without one: memory_viz shows every block in a segment. */
 static void put_own_segment(struct mt_viz *viz, const char *action,
                             const struct mt_torch_block *block, const struct mt_event *event)
 {

@@ -31,7 +31,7 @@ struct mt_viz {
     size_t text_memos_capacity;
 };
 
-/* Write values of the pickle that come again and again. */
+/* Write values of the pickle that occur repeatedly. */
 void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack);
 void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack);
 void mt_viz_category(struct mt_viz *viz, int rule);

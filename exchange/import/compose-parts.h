@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of compose.c share: where the events have led to, and how events are written. */
+/* Shared by the files of compose.c: the state that the events have led to, and how events are
+ * written. */
 #ifndef MT_IMPORT_COMPOSE_PARTS_H
 #define MT_IMPORT_COMPOSE_PARTS_H
 
@@ -29,12 +30,13 @@ struct mt_spool {
     int rc;
 };
 
-/* Begin at the first event, also again. 0 or a negative errno. To be ended in any case; of zeros
- * it is not begun. */
+/* Begin at the first event; may be called again. Return 0 or a negative errno. The caller must end
+ * it in any case; a zeroed struct counts as not begun. */
 int mt_spool_begin(struct mt_spool *spool, struct mt_records *records);
 void mt_spool_end(struct mt_spool *spool);
 
-/* Read the next event, with its device; false: there is none, or spool->rc says why. */
+/* Read the next event, with its device. Return false at the end, or on an error, which is in
+ * spool->rc. */
 bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event);
 
 /* Return the device's next event without consuming it; NULL: there is none, or devices have no
@@ -42,9 +44,9 @@ bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event);
 const struct mt_import_event *mt_spool_peek(const struct mt_spool *spool, unsigned device);
 
 /*
- * What PyTorch's allocator has at a moment of a snapshot's events: segments and the blocks in them.
- * Events say the bytes that were requested; what a block uses follows from the free piece that it
- * was cut from.
+ * The state of PyTorch's allocator at a moment of a snapshot: segments and the blocks in them.
+ * Events have the requested bytes; how much a block uses follows from the free piece that it was
+ * cut from.
  */
 
 struct mt_import_extent {
@@ -58,7 +60,7 @@ struct mt_import_extent {
     bool is_pages;   /* a segment that grows page by page */
 };
 
-/* Pieces of memory that do not overlap, by address. Of zeros: none. */
+/* Non-overlapping pieces of memory, by address. A zeroed struct is empty. */
 struct mt_extents {
     struct mt_import_extent *extent; /* 0 is none */
     uint32_t n, first_free;          /* free ones are linked by tag */
@@ -70,13 +72,13 @@ struct mt_extents {
 void mt_extents_clear(struct mt_extents *extents);
 /* Add an extent. 0, -EEXIST if one begins there, or -ENOMEM. */
 int mt_extents_add(struct mt_extents *extents, const struct mt_import_extent *extent);
-/* Return the one that begins there; NULL: none. Valid until the next change. */
+/* Return the extent that begins there, or NULL. Valid until the next change. */
 struct mt_import_extent *mt_extents_at(const struct mt_extents *extents, uint64_t address);
-/* Return the last one that begins at or below the address; the first that begins above it. NULL:
- * none. */
+/* Return the last extent that begins at or below the address, or the first that begins above it;
+ * NULL if there is none. */
 void mt_extents_remove(struct mt_extents *extents, uint64_t address);
 
-/* Return the bytes that a block takes that was requested with so many, and begins there. */
+/* Return how many bytes a block uses that begins there and was requested with so many. */
 uint64_t mt_block_bytes(const struct mt_extents *segments, const struct mt_extents *blocks,
                         uint64_t address, uint64_t requested);
 
@@ -89,10 +91,10 @@ struct mt_composer {
     struct mt_import_summary *summary;
     struct mt_script *script;
     struct mt_extents segments, blocks;
-    /* What was there at first. */
+    /* What was allocated before the first event. */
     struct mt_import_extent *first_blocks, *first_segments;
     size_t n_first_blocks, first_blocks_capacity, n_first_segments, first_segments_capacity;
-    uint64_t unknown[MT_IMPORT_DEVICES]; /* bytes from before a profile that nothing tells of */
+    uint64_t unknown[MT_IMPORT_DEVICES]; /* bytes from before a profile that no event explains */
     uint64_t allocated[MT_IMPORT_DEVICES], reserved[MT_IMPORT_DEVICES];
     struct mt_spool spool;
     uint64_t time_ns;
@@ -116,11 +118,11 @@ const struct mt_whence *mt_compose_whence(const struct mt_composer *self, uint32
 /* Return the thread that requests from there. */
 uint32_t mt_compose_thread(const struct mt_composer *self, const struct mt_whence *whence);
 
-/* Note the node that runs in autograd's thread from now on: by its name and its line of forward. */
+/* Note the node that autograd's thread runs from now on: its name and its line of forward. */
 void mt_compose_node(struct mt_composer *self, unsigned device, uint32_t thread,
                      const struct mt_whence *whence);
 
-/* Write that a block, or a segment, comes or goes. */
+/* Write that a block or a segment is allocated or freed. */
 void mt_compose_alloc(struct mt_composer *self, const struct mt_import_extent *block);
 void mt_compose_segment(struct mt_composer *self, const struct mt_import_extent *segment,
                         uint32_t whence, bool is_free);

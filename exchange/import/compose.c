@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes over the events. The first finds what was there before them: what they free without
- * having allocated it, and what is live at the end without. The second writes the trace.
+ * Two passes over the events. The first finds what was allocated before them: what they free, or
+ * what is live at the end, without an allocation. The second writes the trace.
  */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
@@ -22,7 +22,7 @@ static void fail(struct mt_composer *self, int rc)
         self->rc = rc;
 }
 
-/* Remember what was there at first, and is now. */
+/* Note what was allocated at first and still is. */
 static void was_there(struct mt_composer *self, bool is_segment, struct mt_import_extent extent)
 {
     struct mt_import_extent **list = is_segment ? &self->first_segments : &self->first_blocks;
@@ -47,8 +47,8 @@ static void add(struct mt_composer *self, struct mt_extents *to,
         fail(self, rc);
 }
 
-/* Return whether a free waits: PyTorch notes both halves of a free in one go, unless other streams
- * work on the block. */
+/* Return whether a free is deferred: PyTorch records both halves of a free at once, unless other
+ * streams use the block. */
 static bool is_waiting(const struct mt_composer *self, const struct mt_import_event *event)
 {
     const struct mt_import_event *next = mt_spool_peek(&self->spool, event->device);
@@ -97,7 +97,7 @@ static void do_alloc(struct mt_composer *self, const struct mt_import_event *eve
     add(self, &self->blocks, &block);
 }
 
-/* Remember a block of which the events have the free alone. */
+/* Note a block of which the events only have the free. */
 static void freed_alone(struct mt_composer *self, const struct mt_import_event *event)
 {
     const struct mt_import_extent block = {.address = event->address,
@@ -123,7 +123,7 @@ static void do_free(struct mt_composer *self, const struct mt_import_event *even
         end_block(self, event, self->records->is_snapshot);
 }
 
-/* Complete a free, whose request may be from before the events. */
+/* Complete a free that may have been requested before the first event. */
 static void do_free_completed(struct mt_composer *self, const struct mt_import_event *event)
 {
     const struct mt_import_extent *block = mt_extents_at(&self->blocks, event->address);
@@ -170,8 +170,8 @@ static void remove_segment(struct mt_composer *self, const struct mt_import_even
     }
 }
 
-/* Visit each page. Pages come and go in other groups than they came in. One event may name a
- * million of them. */
+/* Visit each page. Pages may be freed in other groups than they were mapped in, and one event may
+ * cover a million of them. */
 static void each_page(struct mt_composer *self, const struct mt_import_event *event, bool is_map)
 {
     uint64_t n = event->size / PAGE < MOST_PAGES ? event->size / PAGE : MOST_PAGES;
@@ -214,7 +214,7 @@ static void do_event(struct mt_composer *self, const struct mt_import_event *eve
     }
 }
 
-/* Write the ranges that the program named, up to a time. */
+/* Write the ranges that the program named, up to this time. */
 static void do_notes(struct mt_composer *self, int64_t until_us)
 {
     const struct mt_records *records = self->records;
@@ -231,8 +231,8 @@ static void do_notes(struct mt_composer *self, int64_t until_us)
     }
 }
 
-/* Note PyTorch's total, which a profile says. What nothing speaks of is left out of it, as of what
- * is allocated: so the unused cache is right. */
+/* Note PyTorch's total, as a profile reports it. Memory that no event mentions is left out of it,
+ * and out of the allocated bytes, so the unused cache is right. */
 static void know_reserved(struct mt_composer *self, const struct mt_import_event *event)
 {
     uint64_t bytes = (uint64_t)event->reserved_kib << 10, unknown = self->unknown[event->device];
@@ -299,8 +299,8 @@ static void compare_block(struct mt_composer *self, const struct mt_import_segme
                                             .device = (uint16_t)segment->device});
 }
 
-/* Compare at the end of the first pass: what is live and was never allocated has been there. Sizes
- * of others agree. */
+/* At the end of the first pass, what is live but was never allocated must have existed before.
+ * Check that the sizes of the others agree. */
 static void compare_end(struct mt_composer *self)
 {
     const struct mt_records *records = self->records;
@@ -333,7 +333,8 @@ static uint64_t rounded(uint64_t size)
     return size < 512 ? 512 : (size + 511) & ~UINT64_C(511);
 }
 
-/* Find what a profile's totals have beyond the blocks from before it, and note it in the trace. */
+/* Find the part of a profile's totals that exceeds the blocks from before it, and note it in the
+ * trace. */
 static void know_unknown(struct mt_composer *self)
 {
     uint64_t known[MT_IMPORT_DEVICES] = {0}, sum = 0;

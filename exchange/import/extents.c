@@ -61,8 +61,8 @@ void mt_extents_remove(struct mt_extents *extents, uint64_t address)
     extents->first_free = number;
 }
 
-/* Return the begin of the first block within (from, to); to: there is none. Blocks of the large
- * pool are large, so there are one or two; more are not PyTorch's. */
+/* Return where the first block within (from, to) begins, or `to` if there is none. Blocks of the
+ * large pool are large, so there are one or two; more are not PyTorch's. */
 static uint64_t next_block(const struct mt_extents *blocks, uint64_t from, uint64_t to)
 {
     const struct mt_import_extent *last = extents_below(blocks, to - 1);

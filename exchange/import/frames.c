@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames and stacks of a snapshot. Python's become the trace's; native ones tell what autograd
+/* Frames and stacks of a snapshot. Python's become the trace's; native ones show what autograd
  * does. */
 #include "analyzer/support/grow.h"
 #include "records.h"
 
 #include <stdio.h>
 
-/* What native frames tell besides nodes. */
+/* What native frames show, other than nodes. */
 #define ENGINE UINT32_MAX
 #define WORKSPACE (UINT32_MAX - 1)
 #define MOST_FRAMES 4096u /* of a stack */
 
-/* Return whether a file is Python's: they end so, or are none: "<string>". A native frame has a
- * library, and an address for a line. */
+/* Return whether a file is Python's: its name has Python's ending, or is not a path, such as
+ * "<string>". A native frame has a library, and an address in place of a line. */
 static bool is_python(const char *file)
 {
     size_t size = strlen(file);
     return *file == '<' || (size > 3 && !strcmp(file + size - 3, ".py"));
 }
 
-/* Find the node in "torch::autograd::generated::AddmmBackward0::apply(...)": the text between, or
- * NULL. */
+/* Find the node in "torch::autograd::generated::AddmmBackward0::apply(...)": the text in between,
+ * or NULL. */
 static const char *node_in(const char *name, size_t *size)
 {
     const char *end = strstr(name, "::apply("), *begin = end;
@@ -146,7 +146,8 @@ static void add_frame(struct mt_records *records, struct mt_whence *whence, uint
         whence->node = node; /* the innermost one stays */
 }
 
-/* Parse "  File \"net.py\", line 3, in forward\n    y = ...": the frame; 0: it is no such line. */
+/* Parse "  File \"net.py\", line 3, in forward\n    y = ..." into a frame; 0 if the line has
+ * another form. */
 static uint32_t parse_forward(struct mt_records *records, const char *line)
 {
     char path[4096], function[512];

@@ -122,7 +122,7 @@ struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell)
     return object_of(graph, cell, MT_CELL_LIST);
 }
 
-/* Free the object for another; what is in it too, unless somebody can ask for it. */
+/* Free the object for reuse, with everything in it, unless something can still refer to that. */
 static void give_up(struct mt_graph *graph, mt_cell cell, int depth)
 {
     cell = mt_graph_follow(graph, cell);

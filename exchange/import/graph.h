@@ -64,7 +64,7 @@ static inline uint64_t mt_record_number(mt_cell cell)
 struct mt_object {
     mt_cell *items; /* of a dictionary keys and values in turn */
     size_t n, capacity;
-    uint32_t memo; /* its place there + 1; 0: nobody can ask for it again */
+    uint32_t memo; /* its place there + 1; 0: nothing can refer to it again */
     uint8_t tag;   /* MT_CELL_GONE: the object is free */
     uint8_t kind;  /* of a range; 0: there is none */
     uint64_t first, count;

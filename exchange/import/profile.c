@@ -92,8 +92,9 @@ static void sort(struct mt_profile *profile)
     find_forward(profile);
 }
 
-/* Return the frame of "net.py(3): forward" at a line; without one, the line that the function
- * begins at. 0: it is no function of Python's, or no memory, as the script says. */
+/* Return the frame of "net.py(3): forward" at a line, or if there is none, at the line where the
+ * function begins. 0 if it is not a Python function, or if memory ran out, which the script
+ * records. */
 static uint32_t frame_of(struct mt_records *records, const struct mt_ran *span, uint32_t line)
 {
     char file[4096], function[1024];

@@ -198,10 +198,11 @@ struct mt_records {
     struct mt_lane *lane; /* the first is: not known */
     size_t n_lanes, lanes_capacity;
     struct mt_address_map lane_of,
-        forward_of;       /* by stream and pool; a text of a traceback -> frame */
-    char settings[1024];  /* PYTORCH_CUDA_ALLOC_CONF; "": not known, or none */
-    uint32_t *frame;      /* by number: script's frame, 0 for a native one */
-    uint32_t *frame_node; /* text of the script; 0: none; or what a native frame tells (frames.c) */
+        forward_of;      /* by stream and pool; a text of a traceback -> frame */
+    char settings[1024]; /* PYTORCH_CUDA_ALLOC_CONF; "": not known, or none */
+    uint32_t *frame;     /* by number: script's frame, 0 for a native one */
+    uint32_t
+        *frame_node; /* a text of the script; 0: none; or what a native frame shows (frames.c) */
     size_t n_frames, frames_capacity, frame_nodes_capacity;
     struct mt_address_map pair_of, frame_of; /* by name and file, and line */
     uint32_t n_pairs;
@@ -237,8 +238,8 @@ void mt_records_clear(struct mt_records *records);
  * errno. */
 int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number);
 
-/* Find the number likewise, with a list of lines of a traceback ("  File \"net.py\", line 3, in
- * forward"), or 0. */
+/* Find the number in the same way, from a list of lines of a traceback ("  File \"net.py\", line 3,
+ * in forward"); 0 if there is none. */
 int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cell forward,
                               uint32_t *number);
 

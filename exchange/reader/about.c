@@ -55,7 +55,7 @@ static int put_infos(FILE *out, struct mt_reader *reader, struct mt_quota *quota
             return -MEMTAP_READER_TOO_MUCH;
         before = ftello(out);
     }
-    /* What is wrong further on, the tables tell. */
+    /* Later faults are reported by the tables. */
     return rc == -ENOMEM || error->fault == MT_FAULT_SYSTEM ? rc : 0;
 }
 

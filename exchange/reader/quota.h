@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct mt_quota {
-    uint64_t memory, output; /* bytes; 0: by what is read, as mt_room_input tells it */
+    uint64_t memory, output; /* bytes; 0: derived from the input, by mt_room_input */
     uint64_t input;          /* bytes of files */
     uint64_t device, file;   /* the last of them */
     atomic_int_least64_t held;

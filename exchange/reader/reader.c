@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- an Arrow stream of rows, which reads as its consumer asks for batches -------------------- */
+/* --- an Arrow stream of rows, which reads as its consumer requests batches -------------------- */
 
-/* What the stream does at the place where a trace stops being sound: it fails, or goes on with the
- * next trace. */
+/* What the stream does where a trace stops being valid: it fails, or continues with the next
+ * trace. */
 struct mt_stream_question {
     struct mt_rows_query rows;
     bool accepts_damaged;
@@ -57,8 +57,8 @@ static void fail_stream(struct row_stream *self, int rc, const struct mt_trace_e
     mt_feed_close(&self->feed);
 }
 
-/* Read rows, and go on behind a trace that is damaged where that was asked for. 1, 0 or a negative
- * errno with *error filled. */
+/* Read rows, and continue after a damaged trace if the caller requested that. Return 1, 0 or a
+ * negative errno with *error filled. */
 static int read_rows(struct row_stream *self, struct mt_columns *columns,
                      struct mt_trace_error *error)
 {

@@ -102,14 +102,14 @@ static inline void mt_columns_put(struct mt_columns *columns, unsigned column, i
     part->filled++;
 }
 
-/* Put a number likewise unless it is 0, which stands for none. */
+/* Write a number in the same way, unless it is 0, which means null. */
 static inline void mt_columns_put_some(struct mt_columns *columns, unsigned column, int64_t value)
 {
     if (value)
         mt_columns_put(columns, column, value);
 }
 
-/* Put a text likewise. NULL, "" and "?" are null where the column has nulls. */
+/* Write a text in the same way. NULL, "" and "?" are null if the column is nullable. */
 void mt_columns_text(struct mt_columns *columns, unsigned column, const char *text);
 
 /* Put the text that a number stood for in this column, if that is still known; else return false,

@@ -15,7 +15,7 @@ struct mt_block_row {
     const struct mt_spans *spans; /* with numbers */
     bool of_cuda, has_end;
     uint64_t end_ns, end_event;
-    const struct mt_device *at; /* whose moment is asked for; NULL: the whole run is */
+    const struct mt_device *at; /* the moment requested; NULL: the complete run */
 };
 
 /* Columns that are properties with a text. */

@@ -116,8 +116,8 @@ void mt_rows_put_frame(struct mt_columns *columns, unsigned first,
 typedef int mt_rows_maker(struct mt_rows **out, const char *path, struct mt_trace_error *error);
 mt_rows_maker mt_rows_events, mt_rows_stacks, mt_rows_lives;
 
-/* Tables of what an analysis has when it is done. put: adds rows from where it left off, until the
- * columns are full (1) or there are no more (0); or a negative errno. */
+/* Tables of what a finished analysis has. put: adds rows from where it stopped, until the columns
+ * are full (1) or there are no more (0), or returns a negative errno. */
 struct mt_moment_rows;
 typedef int mt_moment_put(struct mt_moment_rows *rows, struct mt_columns *columns);
 mt_moment_put mt_put_blocks, mt_put_categories, mt_put_phases, mt_put_ranks, mt_put_samples,

@@ -34,7 +34,7 @@ export interface Row {
   file: string; number: number; // of the line
   from: number; // FROM_CACHE ...; of short-lived blocks
 }
-/** The place that PyTorch's allocator took a block from; 0: unknown. */
+/** Where PyTorch's allocator got a block from; 0: unknown. */
 export const FROM_CACHE = 1, FROM_CUDA = 2;
 /** made: bytes that CUDA handed out for it; room: bytes that were free at its address, 0: unknown. */
 export interface Served { from: number; made: number; room: number; }
@@ -146,7 +146,7 @@ export class Analyzer {
     return this.objects.take(handle) as unknown as T;
   }
 
-  /** Start a fresh instance, which knows nothing of earlier traces. */
+  /** Start a fresh instance, without any state of earlier traces. */
   private load(files: Files) {
     const wasi = new Wasi(files);
     const instance = new WebAssembly.Instance(this.module, {
@@ -190,7 +190,7 @@ export class Analyzer {
     };
   }
 
-  /** Summarize a run, to show beside others of its job. */
+  /** Summarize a run, to show next to others of its job. */
   summary(name: string, files: Files, columns: number): Summary {
     return summary(this, this.open(name, files), columns);
   }
@@ -240,7 +240,7 @@ export class Analyzer {
     return this.doubles(at, range.columns * this.nCategories);
   }
 
-  /** Return how sure each category is at a moment, where it is least. */
+  /** Return how certain each category is at a moment: the lowest certainty of its blocks. */
   certainties(slot: number, at: number) {
     return this.take<string[]>(this.exports.certainties(slot, at));
   }

@@ -10,7 +10,7 @@ export function ink(name: "paper" | "ink" | "soft" | "quiet" | "mark" | "bad" | 
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
 }
 
-export const LEFT = 76, RIGHT = 12; // CSS pixels beside the plot
+export const LEFT = 76, RIGHT = 12; // CSS pixels next to the plot
 
 export class Chart {
   readonly context: CanvasRenderingContext2D;

@@ -33,7 +33,7 @@ export function plain(text: string): string {
 const LETTERS = "[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]"; // written from right to left
 const TURNED = new RegExp(`(${LETTERS}+(?: +${LETTERS}+)*)`, "gu");
 
-/** Return a text as nodes. What is written from right to left stands for itself, so that the ":12" behind it stays behind it. */
+/** Return a text as nodes. Right-to-left text is isolated, so that the ":12" after it stays after it. */
 function parts(text: string): (Node | string)[] {
   if (!/[\u0590-\uffff]/.test(text)) return [text];
   return text.split(TURNED).map((one, i) => {

@@ -3,7 +3,7 @@
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/** Return a number with so many digits behind the point, as printf does: what lies in the middle goes to the even digit. */
+/** Return a number with so many decimals, as printf does: ties round to even. */
 export function fixed(value: number, digits: number): string {
   const isMiddle = Math.abs(value * 2 ** (digits + 1)) % 2 === 1, before = Math.trunc(value * 10 ** digits);
   return (isMiddle && before % 2 === 0 ? before / 10 ** digits : value).toFixed(digits);
@@ -18,7 +18,7 @@ export function size(bytes: number): string {
   return `${fixed(value, 2)} ${UNITS[unit]}`;
 }
 
-/** Return what stands after a category that is not certain: " (likely)". */
+/** Return the suffix of a category that is not certain: " (likely)". */
 export function doubt(certainty: string): string {
   return certainty === "certain" ? "" : ` (${certainty})`;
 }
@@ -45,7 +45,7 @@ export function count(n: number): string {
   return n.toLocaleString("en-US");
 }
 
-/** "39.9 %"; "" where there is no whole. */
+/** "39.9 %"; "" if the total is 0. */
 export function part(bytes: number, whole: number): string {
   return whole ? `${fixed((100 * bytes) / whole, 1)} %` : "";
 }

@@ -13,13 +13,13 @@ export interface Imbalance {
   text: string;
 }
 
-/** How many ranks a trace stands for: memtap's --rank all-different runs one of each kind. */
+/** How many ranks a trace represents: memtap's --rank all-different runs one of each kind. */
 export function standsFor(one: Summary): number {
   const text = one.process["env.CUDASIM_STANDS_FOR"] ?? "";
   return /^[0-9]{1,9}$/.test(text) ? Math.max(1, Number(text)) : 1;
 }
 
-/** The median of `of` over the ranks, each as often as it stands for. */
+/** The median of `of` over the ranks, each counted as often as it represents ranks. */
 function middle(ranks: Summary[], of: (one: Summary) => number): number {
   const sorted = [...ranks].sort((a, b) => of(a) - of(b)), n = ranks.reduce((sum, one) => sum + standsFor(one), 0);
   const at = (place: number) => of(sorted.find((one) => (place -= standsFor(one)) < 0)!);
@@ -47,7 +47,7 @@ export function imbalance(ranks: Summary[]): Imbalance {
   return { highest, median, above, categories, text };
 }
 
-/** As are_apart there: whether one had ended before the other began. */
+/** Like are_apart there: whether one had ended before the other began. */
 function areApart(a: Summary, b: Summary): boolean {
   const same = (key: string) => a.process[key] !== undefined && a.process[key] === b.process[key];
   const most = (same("host") ? 60 : 600) * 1e9;

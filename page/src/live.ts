@@ -37,7 +37,7 @@ export class LiveRun implements Run {
     const before = held.size;
     while (held.size < served.size) {
       const piece = new Uint8Array(await (await fetch(`file?${served.file}=${held.size}`)).arrayBuffer());
-      if (!piece.length) break; // another file has taken its place
+      if (!piece.length) break; // another file has replaced it
       if (held.size + piece.length > held.bytes.length) {
         const larger = new Uint8Array(2 * (held.size + piece.length));
         larger.set(held.bytes.subarray(0, held.size));

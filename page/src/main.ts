@@ -91,7 +91,7 @@ class Page {
     void this.stack();
   }
 
-  /** Tell the analyzer what to stack if that has changed, and show all views. */
+  /** Pass the analyzer the new grouping, if it changed, and show all views. */
   private async stack() {
     const { stack } = this.store.state;
     if (stack !== "category" || this.legend.groups.length) this.legend.groups = await this.client.stackBy(stack);
@@ -106,7 +106,7 @@ class Page {
     this.all();
   }
 
-  /** Show the trace, which has more than `old`. */
+  /** Show the trace, which has grown since `old`. */
   grew(old: Trace) {
     const { state } = this.store, device = this.device();
     const was = old.devices.find((one) => one.slot === state.slot) ?? device;
@@ -318,7 +318,7 @@ async function open(client: Client, run: Run, fragment: string) {
   await page?.drawn;
 }
 
-/** Show the same run, which has more now. If the whole run was shown, keep showing the whole run. */
+/** Show the same run, which has grown. If the whole run was shown, keep showing the whole run. */
 async function refresh(client: Client, run: Run) {
   if (shown?.run !== run) return; // another run is shown
   const trace = await client.open(run.file, await run.files(), run.is_running);

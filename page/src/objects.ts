@@ -27,7 +27,7 @@ export class Objects {
     return value;
   }
 
-  /** Read a text. Most are short keys: for these a decoder takes longer than the characters. */
+  /** Read a text. Most are short keys, for which a decoder is slower than converting the characters. */
   private text(at: number): string {
     if (this.bytes.buffer !== this.memory.buffer) this.bytes = new Uint8Array(this.memory.buffer);
     const { bytes } = this;

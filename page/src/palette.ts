@@ -29,7 +29,7 @@ export function groupName(place: number): string {
 
 export const SHADES = 4;
 
-/** Return a block's colour: its category's in one of four shades, so that neighbours can be told apart. */
+/** Return a block's colour: its category's in one of four shades, so that neighbours differ. */
 export function shade(name: string, block: number): string {
   const by = [0, 0.16, 0.32, -0.14][block % SHADES]!, to = by < 0 ? 0 : 255;
   const part = (at: number) => Math.round(parseInt(colour(name).slice(at, at + 2), 16) * (1 - Math.abs(by)) + to * Math.abs(by));

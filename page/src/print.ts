@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Paper is light: charts are drawn again for printing, and once more afterwards.
 
-/** draw: draws all canvases at once. It must not wait: the printer does not. */
+/** draw: draws all canvases synchronously, since the printer does not wait. */
 export function onPrint(draw: () => void, over?: AbortSignal) {
   const root = document.documentElement;
   window.addEventListener("beforeprint", () => {

@@ -62,7 +62,7 @@ export function carried(): Run[] {
   return runs;
 }
 
-/** Return the runs in dropped or chosen files; labels of `known` are taken. */
+/** Return the runs in dropped or chosen files; labels in `known` are already in use. */
 export function given(list: File[], known: Run[]): Run[] {
   const base = (file: File) => file.name.replace(SUFFIX, "");
   const runs: Run[] = [];

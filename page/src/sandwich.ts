@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function wherever it stands in a tree of stacks: the stacks that lead to it, and all that it calls.
+// A function wherever it occurs in a tree of stacks: the stacks that lead to it, and all that it calls.
 import type { Node } from "./analyzer";
 
 const fileOf = (node: Node) => node.place.replace(/:\d+$/, "");

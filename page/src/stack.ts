@@ -21,7 +21,7 @@ export function sumAt(bands: Bands, at: number, categories: number): number {
   return sum;
 }
 
-/** What a search does not find is so pale. */
+/** The opacity of what a search does not find. */
 export const PALE = 0.2;
 
 /** Draw columns from the box's left, each `step` pixels wide; the box is `most` bytes high. found: bytes by column and group;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's summary, shown beside others of its job. A rank's trace is read only for this.
+// A run's summary, shown next to others of its job. A rank's trace is read only for this.
 import type { Analyzer, Bands, Category, Device, Span, Trace } from "./analyzer";
 
 export interface Summary {
@@ -15,7 +15,7 @@ export interface Summary {
   names: Category[];
   certainties: string[]; // of the categories at the peak
   growth: number; // bytes an iteration
-  how: string; // it ended: "whole", "oom" ...
+  how: string; // how it ended: "whole", "oom" ...
   ended: string; // in words
   ooms: number;
   fault: string; // where the trace becomes invalid; "": nowhere

@@ -8,7 +8,7 @@ function hide() {
   byId("tip").hidden = true;
 }
 
-/** Show lines beside the pointer; none: hide. A scroll, a key or another place takes them away. */
+/** Show lines next to the pointer; none: hide. Scrolling, pressing a key or pointing elsewhere hides them. */
 export function tip(event: { clientX: number; clientY: number }, lines: string | Line[]) {
   const place = byId("tip"), list = typeof lines === "string" ? [lines] : lines;
   place.hidden = !list.some((line) => line !== "");
@@ -38,7 +38,7 @@ function title(target: Element, which: string, place: { clientX: number; clientY
   if (text) tip(place, text.replace(/[\u2068\u2069]/g, "").split("\n"));
 }
 
-// a button says to a finger what it does by doing it; a click comes after what it changes
+// on touch, a button is explained by what it does; a click comes after the change that it causes
 document.addEventListener("click", (event) => is_touch && title(event.target as Element, "[title]:not(button:not(.box), a, label)", event));
 document.addEventListener("focusin", (event) => {
   const target = event.target as Element, { left, bottom } = target.getBoundingClientRect();

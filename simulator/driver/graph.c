@@ -43,7 +43,7 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode original, CUgraph 
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- lists of nodes: without room the number is asked for, too much room is cleared -------- */
+/* --- lists of nodes: without room, the number is returned; excess room is cleared ------------ */
 
 struct answer {
     CUgraphNode *from, *to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublasLt: programs ask for algorithms, and give up if there is none; and they read back what they
- * have said of a matrix. */
+/* cublasLt: programs query algorithms, and give up if there are none; and they read back the
+ * attributes that they have set for a matrix. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static int set_attribute(uint64_t *places, unsigned n, unsigned attribute, const
     return 0;
 }
 
-/* Get an attribute. size 0: how large is it? Of all that programs ask so, the answer fits a place.
- */
+/* Get an attribute; size 0 queries its size. All attributes whose size programs query have 64
+ * bits. */
 static int get_attribute(const uint64_t *places, unsigned n, unsigned attribute, void *value,
                          size_t size, size_t *written)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by the interface of cuDNN 7: a program asks for algorithms. There is one for each
- * direction, deterministic and without a workspace. Its name is a number.
+ * Convolutions through the interface of cuDNN 7: a program queries algorithms. There is one for
+ * each direction, deterministic and without a workspace, identified by a number.
  */
 #include "core/values/values.h"
 #include "cudnn.h"

@@ -179,8 +179,8 @@ static unsigned processor_of(const char *path)
     return is_read && !memcmp(head.e_ident, ELFMAG, SELFMAG) ? head.e_machine : 0;
 }
 
-/* Return why it was not loaded. The loader skips what is built for another processor, and reports
- * that there is no file. */
+/* Return why it was not loaded. The loader skips libraries built for another processor, and reports
+ * that the file does not exist. */
 static const char *why_not(const char *path)
 {
     const char *why = dlerror();

@@ -43,7 +43,7 @@ struct cudnn_rnn_data {
 
 /* Return the version that the program sees: 92600 is 9.26.0, and 8907 is 8.9.7. */
 size_t cudnnGetVersion(void);
-/* Note that a program asked for a convolution's workspace; `fastest`: it tries all algorithms. */
+/* Note that a program queried a convolution's workspace; `fastest`: it tries all algorithms. */
 void cudnn_note_workspace(bool fastest);
 /* Return the bytes of an element of a type. */
 size_t cudnn_type_size(int type);

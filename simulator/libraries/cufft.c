@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuFFT: plans and their work areas, as they were measured (cuFFT 12.0 on an H100): lengths of 7 to
- * 1,048,576, images to 4096 by 4096, volumes to 128 each way. Only one dimension takes a work area,
- * if it is long or has a large prime factor. What it takes beside it (some MiB of kernels) is not
- * here.
+ * cuFFT: plans and their work areas, as measured with cuFFT 12.0 on an H100: lengths of 7 to
+ * 1,048,576, images up to 4096 by 4096, volumes up to 128 each way. Only one dimension needs a work
+ * area, if it is long or has a large prime factor. What cuFFT uses besides (some MiB of kernels) is
+ * not modelled.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ static bool is_real(int type)
     return type < REALS;
 }
 
-/* Return what is left when all factors up to `largest` are taken out. */
+/* Return what remains after dividing by all factors up to `largest`. */
 static uint64_t without_factors(uint64_t n, uint64_t largest)
 {
     for (uint64_t factor = 2; factor <= largest && n > 1; factor++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations of a rank whose peers are absent. They do what this rank does: its content stands for
- * theirs. Where a peer alone has the content (a broadcast's root, a pipeline's stage before), the
+ * Operations of a rank whose peers are absent. They do what this rank does; its content represents
+ * theirs. If only a peer has the content (a broadcast's root, the previous pipeline stage), the
  * memory stays as it is.
  */
 #include <stdio.h>

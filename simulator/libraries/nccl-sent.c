@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rank that is alone broadcasts to the whole job, kept for the ranks that are run after it:
- * a file for each sender in the folder that CUDASIM_SENT names. The ranks of a job broadcast in the
- * same order, so the next row of a sender is the next one that a receiver asks for.
+ * What a rank simulated alone broadcasts to the whole job, kept for the ranks that run after it: a
+ * file for each sender in the folder that CUDASIM_SENT names. The ranks of a job broadcast in the
+ * same order, so the next row of a sender is the one that a receiver needs next.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -194,8 +194,8 @@ int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm 
     return (int)result;
 }
 
-/* Shrink a communicator. The remaining ranks cannot ask the others, which may have ended: the new
- * name follows from the old one and the ranks that left. */
+/* Shrink a communicator. The remaining ranks cannot query the others, which may have ended, so the
+ * new name is derived from the old one and the ranks that left. */
 int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, struct nccl_comm **out,
                    void *config, int flags)
 {

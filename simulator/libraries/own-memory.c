@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As NVIDIA's libraries do, this asks the driver by its lookup, so a profiler sees the calls. */
+/* Like NVIDIA's libraries, this obtains the driver's functions by its lookup, so a profiler sees
+ * the calls. */
 #include "own-memory.h"
 
 #include <cuda.h>

@@ -34,8 +34,8 @@ int nvmlDeviceGetMemoryInfo(const void *handle, struct nvml_memory *memory)
 }
 
 /*
- * Find the processes on a device: this one, and one that stands for all others (CUDASIM_OTHERS).
- * *count: the caller's room, then the number of processes. Return a code.
+ * Find the processes on a device: this one, and one that represents all others (CUDASIM_OTHERS).
+ * *count: the caller's room on entry, then the number of processes. Return a code.
  */
 static int find_processes(const void *handle, unsigned *count, const void *to,
                           struct nvml_process_v1 found[2])

@@ -112,8 +112,7 @@ static enum cudaMemcpyKind kind_of(const CUDA_MEMCPY3D *form)
     return to_host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
-/* One side of a copy; the memory's address stands in both fields, and its type says which counts.
- */
+/* One side of a copy. Both fields hold the memory's address; its type says which one applies. */
 #define SIDE(side, array, address, pitch, height, x, y, z)                                         \
     .side##Array = (CUarray)(uintptr_t)(array), .side##Host = (void *)(uintptr_t)(address),        \
     .side##Device = (CUdeviceptr)(uintptr_t)(address), .side##Pitch = (pitch),                     \

@@ -12,7 +12,7 @@
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    sim_start_values(); /* PyTorch asks before its first operator */
+    sim_start_values(); /* PyTorch queries this before its first operator */
     *count = sim_device_count();
     return runtime_result(*count ? cudaSuccess : cudaErrorNoDevice);
 }

@@ -3,9 +3,9 @@
 #define SIM_RUNTIME_H
 
 /*
- * SIM_CUDA is the major version that this build of the library stands in for. The code uses the
- * newest headers. Functions with another name in CUDA 12 are renamed here; functions with other
- * parameters are in cuda12.c.
+ * SIM_CUDA is the major version that this build of the library implements. The code uses the newest
+ * headers. Functions with another name in CUDA 12 are renamed here; functions with other parameters
+ * are in cuda12.c.
  */
 #if SIM_CUDA < 13
 #define cudaGetDeviceProperties cudaGetDeviceProperties_v2

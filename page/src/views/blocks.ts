@@ -24,7 +24,7 @@ export class Blocks {
   private timer = 0;
   private readonly fetch: () => void;
 
-  /** chart: the timeline's, which is `most()` bytes high and is drawn anew by `redraw` */
+  /** chart: the timeline's, which is `most()` bytes high and is redrawn by `redraw` */
   constructor(private readonly chart: Chart, client: Client, private readonly store: Store,
               private readonly trace: Trace, device: () => Device, private readonly most: () => number, redraw: () => void) {
     this.fetch = latest(async () => {

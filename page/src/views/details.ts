@@ -22,7 +22,7 @@ function lineOf(life: Life): Frame | undefined {
   return stack.find((one) => one.is_own) ?? stack[0];
 }
 
-/** So many frames of libraries, one after another, stand open; the newest of all always does: it names the operator. */
+/** Runs of at most this many library frames are unfolded; the newest frame always is, since it names the operator. */
 const LIBRARY_SHOWN = 1;
 
 export class Details {
@@ -39,7 +39,7 @@ export class Details {
         return;
       }
       const facts = await client.life(number);
-      this.draw(facts, number, this.same.includes(number) ? this.same : [], ""); // at once: what follows looks at all blocks
+      this.draw(facts, number, this.same.includes(number) ? this.same : [], ""); // now, because the next calls scan all blocks
       const [same, from] = await Promise.all([client.same(slot, number, at, since), client.served(number)]);
       this.same = same;
       this.draw(facts, number, same, served(from, facts.bytes));
@@ -48,7 +48,7 @@ export class Details {
 
   update() {
     this.fetch();
-    // on a narrow screen they stand below the lists
+    // on a narrow screen they are below the lists
     if (this.store.state.life >= 0 && this.place.getBoundingClientRect().top > window.innerHeight - 60)
       this.place.scrollIntoView({ block: "nearest" });
   }

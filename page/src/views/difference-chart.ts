@@ -16,7 +16,7 @@ import { Line, hovers, tip } from "../tip";
 export interface RunSide { name: string; client: Client; trace: Trace; device: Device; }
 
 const GAP = 22, BELOW = 96, FOOT = 34, LEAST = 0.02; // pixels; the least range, in iterations
-const COLUMNS = 1200; // of any window: the differences that are told do not hang on its width
+const COLUMNS = 1200; // the same for any window, so that the reported differences do not depend on its width
 
 export class DifferenceChart {
   private axis: Axis;
@@ -163,7 +163,7 @@ export class DifferenceChart {
     }
   }
 
-  /** Draw the change above the line in one colour, below it in another; anybody can tell them apart. */
+  /** Draw the change above the line in one colour and below it in another; both are distinguishable with colour blindness. */
   private drawChange(context: CanvasRenderingContext2D, top: number, step: number) {
     const both = Math.min(...this.bands!.map((one) => one.numbers.length / one.fields)); // the shorter run has ended
     const by = Array.from({ length: both }, (_, i) => this.sum(1, i) - this.sum(0, i));

@@ -26,7 +26,7 @@ export class DifferenceView {
   private search = "";
   private over = new AbortController();
   private drawn = new AbortController(); // one of the devices
-  private shown = ""; // the shown comparison, so that it is not made again
+  private shown = ""; // the comparison that is shown, so that it is not computed again
   private report: Difference["report"] | null = null;
 
   constructor(private readonly place: HTMLElement, private readonly workers: Workers,

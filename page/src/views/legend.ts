@@ -67,7 +67,7 @@ export class Legend {
     }));
   }
 
-  /** Tell what happened between the two chosen moments. */
+  /** Report what happened between the two selected moments. */
   private async range() {
     const { slot, since, at, is_time } = this.store.state, place = byId("range");
     place.hidden = !since;

@@ -157,7 +157,7 @@ export class RanksView {
     return odd && middle ? [middle.run, odd.run] : null;
   }
 
-  /** Tell the findings about the whole job, in the words of memtap report. */
+  /** Report the findings about the whole job, in the words of memtap report. */
   private tell() {
     const read = this.rows.flatMap((row) => row.summary ?? []);
     const lines: string[] = [];
@@ -216,7 +216,7 @@ export class RanksView {
         title: `${label(one, c)} ${size(bytes)}` })));
   }
 
-  /** Where a rank's columns stand on the axis, and they. */
+  /** Where a rank's columns are on the axis, and the columns. */
   private course(one: Summary): { begin: number; end: number; bands: Bands } {
     if (this.scale.axis === "steps") return { begin: one.steps!.first, end: one.steps!.first + one.steps!.n, bands: one.steps!.bands };
     const at = this.scale.axis === "clock" ? one.began : -one.begin_ns;
@@ -280,7 +280,7 @@ function label(one: Summary, category: number): string {
   return one.names[category]!.label + doubt(one.certainties[category]!);
 }
 
-/** Group the ranks that are not whole: one line for each way to end. */
+/** Group the ranks that did not end normally: one line for each way to end. */
 function groups(rows: Row[]): Map<string, string> {
   const by = new Map<string, string[]>();
   for (const { summary } of rows)

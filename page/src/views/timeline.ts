@@ -19,7 +19,7 @@ export const PHASES: { [label: string]: string } = {
 
 const FAR = 4;
 const BOTTOM = 44; // CSS pixels: phases, iterations, the axis
-const BESIDE = 60; // that a label takes beside its line
+const BESIDE = 60; // room for a label next to its line
 const TALL = 13; // of a label
 
 /** A place that labels leave free. */
@@ -38,7 +38,7 @@ export class Timeline {
   private chosen: [number, number] | null = null; // pixels, while a range is dragged
   private over = 0; // the block under the pointer; counts up so that a late answer is dropped
   private drawing = 0;
-  /** fulfilled when something was drawn, or when there is no place to draw */
+  /** resolved when something was drawn, or when there is nowhere to draw */
   readonly first: Promise<void>;
   private isDrawn = () => {};
 
@@ -207,7 +207,7 @@ export class Timeline {
     return [LEFT + best[0] * step, LEFT + best[1] * step];
   }
 
-  /** Write a label above or below a line between two pixels, on the paper's colour, where nothing is taken; take its place. */
+  /** Write a label above or below a line between two pixels, on the background colour, where it is free, and reserve the place. */
   private beside(text: string, line: number, [from, to]: [number, number], taken: Taken[]) {
     const { context, width } = this.chart, wide = context.measureText(text).width + 6;
     const inside = (x: number) => Math.max(Math.min(x, LEFT + width - wide - 4), LEFT + 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank that is alone may wait for ever for a file that another rank writes: it asks for one file,
- * and nothing else, again and again.
+ * A rank simulated alone may wait forever for a file that another rank writes: it then queries this
+ * one file, and nothing else, repeatedly.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank that is alone may wait for ever in a socket of its own: for another rank to connect, to
- * send, or to listen. Only its main thread is watched: other threads may serve whoever comes. The
- * calls are passed on as they are; a handler may interrupt them, or jump away.
+ * A rank simulated alone may wait forever on one of its own sockets: for another rank to connect,
+ * to send, or to listen. Only its main thread is watched, because other threads may serve any peer.
+ * The calls are passed on unchanged; a signal handler may interrupt them, or jump away.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -23,8 +23,9 @@
 
 enum { NAME_SIZE = INET6_ADDRSTRLEN + 8 };
 
-/* What the main thread waits to read. It only tries the lock, which a fork may copy locked. The
- * thread beside it ends when nothing is waited for, or when it has spoken. */
+/* What the main thread waits to read. It only tries the lock, since a fork may copy the lock while
+ * it is held. The watching thread ends when nothing is waited for, or after it has printed the
+ * message. */
 static struct {
     pthread_mutex_t lock;
     int64_t since;
@@ -78,7 +79,7 @@ static void *watch(void *unused)
     return NULL;
 }
 
-/* Start the thread, which takes none of the program's signals. */
+/* Start the thread, which blocks all signals of the program. */
 static bool start_to_watch(void)
 {
     pthread_t thread;
@@ -109,7 +110,7 @@ static bool is_first_thread(void)
     return syscall(SYS_gettid) == getpid(); /* glibc 2.28 has no gettid */
 }
 
-/* Return whether the main thread makes this call, at a socket of the network. */
+/* Return whether the main thread makes this call, on a network socket. */
 static bool is_of_rank(int socket)
 {
     int family = 0;
@@ -133,15 +134,15 @@ static void begin(const char *format, const char *name)
     pthread_mutex_unlock(&awaited.lock);
 }
 
-/* Return whether it is the launcher's server: it answers in time, but for a key that is missing, of
- * which store.c speaks. Both families have the port at the same place. */
+/* Return whether it is the launcher's server, which answers in time except for a missing key, which
+ * store.c reports. Both address families have the port at the same offset. */
 static bool is_launcher(const struct sockaddr_storage *address)
 {
     const struct sockaddr_in *either = (const void *)address;
     return ntohs(either->sin_port) == sim_environment("CUDASIM_RENDEZVOUS", 0);
 }
 
-/* Note a call that waits until something comes, unless it will return at once. */
+/* Note a call that waits for data, unless it will return at once. */
 static void begin_to_read(int socket, int flags, const char *format, bool is_peer)
 {
     int saved = errno;
@@ -197,7 +198,8 @@ ssize_t sim_recv(int socket, void *to, size_t size, int flags)
     return result;
 }
 
-/* Note that nobody listens there. A rank that gets no other answer for so long waits for it. */
+/* Note that nobody listens there. A rank that gets no other answer for long enough is waiting for
+ * it. */
 static void note_refusal(const char *name, int64_t since)
 {
     char what[sizeof(awaited.what)];

@@ -40,8 +40,8 @@ int64_t sim_seconds(void);
 /* Print what a rank simulated alone has been waiting for, and for how many seconds. why: that
  * another rank provides it, and what to do. */
 void sim_print_wait(int64_t seconds, const char *what, const char *why);
-/* Note that the program looked for a file, which exists or not. If a rank simulated alone keeps
- * looking for one file only, a message names it. Keeps errno. */
+/* Note that the program queried a file, which exists or not. If a rank simulated alone keeps
+ * querying one file only, a message names it. Keeps errno. */
 void sim_note_probed_file(const char *path, bool is_there);
 
 #endif

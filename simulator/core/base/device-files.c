@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs ask whether the machine has a card by a look at its driver's files: JAX does, before it
- * loads any library of CUDA's. A question about such a file is answered with that about /dev/null.
- * Nobody can open them, since all that is done with them goes through the driver's library.
+ * Programs check for a card by its driver's device files: JAX does so before it loads any CUDA
+ * library. A query about such a file is answered as for /dev/null. The files cannot be opened,
+ * since all access to them goes through the driver's library.
  */
 #include <errno.h>
 #include <fcntl.h>

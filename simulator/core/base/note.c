@@ -63,7 +63,7 @@ void sim_verbose(const char *format, ...)
     va_end(args);
 }
 
-/* Say once of each variable of ours what is wrong with it; names are literals. */
+/* Print once for each of our variables what is wrong with it; the names are literals. */
 static void say_invalid(const char *name, const char *text, const char *wrong, uint64_t otherwise)
 {
     static const char *_Atomic reported[MOST_REPORTED];

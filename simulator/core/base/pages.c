@@ -19,7 +19,7 @@ static void *map_with(void *at, size_t size, bool usable, int how)
         return NULL;
     /* A written byte must not commit 2 MiB; nor must a read byte. */
     madvise(address, size, MADV_NOHUGEPAGE);
-    /* A core dump of a 141 GB device helps nobody. */
+    /* A core dump of a 141 GB device is of no use. */
     madvise(address, size, MADV_DONTDUMP);
     return address;
 }
@@ -54,7 +54,7 @@ static size_t whole_pages(size_t size)
     return (size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
 }
 
-/* Choose an address for pages; 0: there is none. */
+/* Choose an address for pages; 0 if there is none. */
 static uintptr_t choose(size_t whole, bool reserves)
 {
     static _Atomic uint64_t reserved;

@@ -103,8 +103,8 @@ static int from_catalogue(const struct sim_gpu *gpu, int attribute, int *value)
     }
 }
 
-/* Return what cards of a generation have: those of the data centre ECC; newer ones more abilities.
- */
+/* Return what cards of a generation have: those for data centres have ECC, and newer ones more
+ * features. */
 static int from_generation(const struct sim_gpu *gpu, int attribute, int *value)
 {
     switch (attribute) {

@@ -13,7 +13,7 @@
 _Thread_local struct sim_thread sim_thread __attribute__((tls_model("initial-exec")));
 
 enum {
-    CONTEXT_UNIT = 65536, /* what a context takes is a multiple of this */
+    CONTEXT_UNIT = 65536, /* a context's memory is a multiple of this */
     CONTEXT_STACK = 1024, /* the stack of a kernel's thread that a context begins with */
 };
 
@@ -174,7 +174,7 @@ int sim_primary_up(int number)
     return error;
 }
 
-/* Give back what stacks and streams took: their context ends. */
+/* Free the memory of stacks and streams: their context ends. */
 static void give_extras(struct sim_device *device)
 {
     sim_free_bytes(device, device->stacks + device->for_streams);
@@ -251,7 +251,7 @@ int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of
 {
     int error = 0;
     pthread_mutex_lock(&state.lock);
-    /* One that outlived its context is counted no more. */
+    /* A stream that outlived its context is no longer counted. */
     unsigned streams = change < 0 && !device->streams ? 0 : device->streams + (unsigned)change;
     uint64_t bytes = memory_of(streams);
     if (bytes > device->for_streams) {

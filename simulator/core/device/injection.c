@@ -5,7 +5,7 @@
 #include "say.h"
 #include "trace.h"
 
-/* Load the library, which may call CUDA itself: a second caller goes on at once. */
+/* Load the library, which may call CUDA itself; a second caller continues at once. */
 void sim_inject(void)
 {
     static _Atomic bool begun;

@@ -16,7 +16,7 @@ int sim_unlisten(struct sim_listener *listener)
     return listener && atomic_compare_exchange_strong(&sim_listener, &listener, NULL) ? 0 : -EINVAL;
 }
 
-/* Return the listener if it wants to hear of this call. */
+/* Return the listener if it subscribed to this call. */
 static struct sim_listener *who_wants(unsigned domain, unsigned id)
 {
     struct sim_listener *listener = sim_listener;

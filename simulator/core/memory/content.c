@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contents. The rule: commit host memory only where a program could tell the difference. So write a
- * page only if it changes, and do not write large contents at all.
+ * Contents. Host memory is committed only where a program could notice the difference: a page is
+ * written only if it changes, and large contents are not written at all.
  */
 #include "content.h"
 

@@ -20,7 +20,7 @@ struct sim_pool {
     uint64_t threshold, limit;
     uint64_t reserved, reserved_high;   /* bytes */
     uint64_t allocated;                 /* bytes of allocations, in units of 512 */
-    uint64_t requested, requested_high; /* as programs asked: "used" */
+    uint64_t requested, requested_high; /* as programs requested: "used" */
     int reuse[3];
     unsigned char access[SIM_DEVICES_MAX];
 };
@@ -336,7 +336,7 @@ int sim_pool_set(struct sim_pool *pool, int attribute, const void *value)
         return 0;
     }
     if (number)
-        return -EINVAL; /* the high marks can only begin anew */
+        return -EINVAL; /* high-water marks can only be reset */
     if (attribute == SIM_POOL_RESERVED_HIGH)
         pool->reserved_high = pool->reserved;
     else if (attribute == SIM_POOL_USED_HIGH)

@@ -9,8 +9,8 @@ struct sim_physical; /* memory without an address: cuMemCreate */
 SIM_API int sim_physical_create(int device, size_t size, struct sim_physical **out);
 SIM_API int sim_physical_retain(const void *address, struct sim_physical **out);
 SIM_API int sim_physical_release(struct sim_physical *physical);
-/* Create a multicast object, which uses no memory; and bind to it memory of as many devices as were
- * added. */
+/* Create a multicast object, which uses no memory, and bind memory to it, of as many devices as
+ * were added. */
 SIM_API int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out);
 SIM_API int sim_multicast_add(struct sim_physical *object, int device);
 SIM_API int sim_multicast_bind(struct sim_physical *object, size_t at,
@@ -44,7 +44,7 @@ struct sim_physical {
     unsigned references;   /* handles, mappings and bindings */
     int file;              /* behind it, once it was exported; 0: none */
     bool imported;         /* another process counts it */
-    struct sim_team *team; /* of a multicast object, which takes no memory; NULL: this is memory */
+    struct sim_team *team; /* of a multicast object, which uses no memory; NULL: this is memory */
     void (*free_team)(struct sim_team *team); /* and drop its bindings */
 };
 

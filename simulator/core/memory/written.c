@@ -11,7 +11,8 @@
 enum {
     CHUNK = 64 << 10,
     CHUNKS_A_WORD = 64,
-    SMALL = 1 << 20, /* so much keeps its pages: it is soon written again, and a page costs more */
+    SMALL = 1 << 20, /* up to this size pages are kept: they will soon be written again, and a page
+                        costs more */
 };
 
 /* For the 47 bits of a program's addresses: 256 MiB, committed only where devices lie. */
@@ -44,7 +45,7 @@ static uint64_t bit_of(uintptr_t address)
     return (uint64_t)1 << address / CHUNK % CHUNKS_A_WORD;
 }
 
-/* Return the end of the aligned piece of `size` bytes that holds the address, at most `end`. */
+/* Return the end of the aligned piece of `size` bytes that contains the address, at most `end`. */
 static uintptr_t piece_end(uintptr_t address, uintptr_t size, uintptr_t end)
 {
     uintptr_t next = address / size * size + size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group of gloo's whose other ranks are absent. gloo connects it as the only rank of one; then
- * its collectives go to a group of PyTorch's backend "fake", which takes the absent ranks to hold
- * what this one holds. Everything else, its name above all, stays gloo's.
+ * A gloo group whose other ranks are absent. gloo connects it as a group of one rank; its
+ * collectives then go to a group of PyTorch's "fake" backend, which assumes that the absent ranks
+ * hold what this one holds. Everything else, above all its name, remains gloo's.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -25,12 +25,12 @@ typedef void any_function(void);
 #define GLOO_NAME "_ZN4c10d16ProcessGroupGlooC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE"
 /* clang-format on */
 
-/* Of a table of virtual functions: what stands before the first, and how many we can pass on. */
+/* Of a virtual table: how many entries precede the first function, and how many we can forward. */
 enum { FAKE = 0, BEFORE = 3, MOST_SLOTS = 128 };
 
 /*
- * Pass slot i on to the fake group. The functions return an object through memory, whose address
- * comes first, and the group second. The group's table has the fake group in front.
+ * Forward slot i to the fake group. The functions return an object through memory whose address is
+ * the first argument; the group is the second. The fake group is stored before the group's table.
  */
 #ifdef __x86_64__
 __asm__(".pushsection .text\n"
@@ -97,7 +97,7 @@ static bool is_collective(const char *name)
 #define PYTHON(name, result, ...)                                                                  \
     result (*name)(__VA_ARGS__) = (result(*)(__VA_ARGS__))(uintptr_t)dlsym(RTLD_DEFAULT, #name)
 
-/* Make a fake group in Python, which keeps it for ever. NULL: this PyTorch has none. */
+/* Create a fake group in Python, which keeps it forever. NULL if this PyTorch has none. */
 static void *make_fake(int rank, int size)
 {
     PYTHON(PyGILState_Ensure, int, void);
@@ -127,11 +127,11 @@ static void *make_fake(int rank, int size)
         made = PyObject_CallMethod(module, "FakeProcessGroup", "ii", rank, size);
     PyErr_Clear();
     PyGILState_Release(state);
-    /* pybind11: behind the reference count and the type. */
+    /* pybind11: after the reference count and the type. */
     return made ? ((void **)made)[2] : NULL;
 }
 
-/* Return a copy of gloo's table that passes collectives on, from its first function on. */
+/* Return a copy of gloo's table that forwards collectives, starting at its first function. */
 static uintptr_t *hybrid_table(void *library, void *fake)
 {
     const uintptr_t *gloo = dlsym(library, "_ZTVN4c10d16ProcessGroupGlooE");
@@ -176,11 +176,11 @@ static void refuse(int rank, int size)
               "gloo's other ranks are not simulated; create this group with nccl",
               rank, size);
     fflush(NULL);
-    _exit(2); /* C cannot throw what PyTorch would catch, and gloo would wait for ever. */
+    _exit(2); /* C cannot throw what PyTorch would catch, and gloo would wait forever. */
 }
 
-/* Check the rank: a program that starts its own ranks would have each of them take itself for the
- * only one. */
+/* Check the rank: in a program that starts its own ranks, each of them would believe it is the only
+ * one. */
 static void check_rank(int rank, int size)
 {
     int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The groups that a rank makes, for the launcher, which finds by them how a job's ranks are
- * arranged: lines "first stride count" of groups whose ranks have equal distances, in the file that
+ * The groups that a rank creates, for the launcher, which derives the arrangement of a job's ranks
+ * from them: lines "first stride count" for groups whose ranks are equally spaced, in the file that
  * CUDASIM_GROUPS names.
  */
 #include <fcntl.h>

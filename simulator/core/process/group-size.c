@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listen where PyTorch makes or splits a process group of NCCL's: the communicator comes next. */
+/* Intercepts PyTorch where it creates or splits an NCCL process group; the communicator comes
+ * next. */
 #include "group-size.h"
 
 #include <dlfcn.h>
@@ -23,7 +24,7 @@ static void *find_real(const char *name)
     return library ? dlsym(library, name) : NULL;
 }
 
-/* What C++ passes by value but cannot copy bit by bit, it passes by address. */
+/* C++ objects that are passed by value but cannot be copied bitwise are passed by address. */
 typedef void make_function(void *group, void *store, int rank, int size, void *options);
 typedef void *split_function(void *result, void *group, void *store, const struct ranks *ranks,
                              void *options);

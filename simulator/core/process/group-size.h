@@ -4,8 +4,8 @@
 
 #include "../base/base.h"
 
-/* Return the number of ranks in the process group that this thread's PyTorch made last; 0: none.
- * NCCL itself learns of a split communicator's size from the other ranks. */
+/* Return the number of ranks in the process group that PyTorch last created in this thread; 0:
+ * none. NCCL itself learns the size of a split communicator from the other ranks. */
 SIM_API int sim_group_size(void);
 
 /* Note the ranks of a group that is created with these options (C++'s smart pointer), or split from

@@ -33,7 +33,7 @@ struct sim_module;
  * file. -ENOMEM, -ENOENT. */
 SIM_API int sim_module_load(const void *image, struct sim_module **out);
 SIM_API int sim_module_load_file(const char *path, struct sim_module **out);
-/* Unload a CUDA module. -EINVAL: there is no such. */
+/* Unload a CUDA module. -EINVAL if it does not exist. */
 SIM_API int sim_module_unload(struct sim_module *module);
 /* Reset: the device's context was destroyed with all its memory. */
 void sim_modules_reset(int device);

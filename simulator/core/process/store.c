@@ -96,7 +96,7 @@ static struct text *kept;
 static size_t kept_count;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A call that waits for others. The thread beside it says for whom. */
+/* A call that waits for others. A second thread prints whom it waits for. */
 struct wait {
     pthread_mutex_t lock;
     pthread_cond_t ended;
@@ -121,7 +121,7 @@ static void *watch(void *data)
     return NULL;
 }
 
-/* End the call, also where PyTorch throws (-fexceptions). */
+/* End the call, also if PyTorch throws (-fexceptions). */
 static void end(struct wait *wait)
 {
     pthread_mutex_lock(&wait->lock);
@@ -163,7 +163,7 @@ static void make_watched(tcp_function *real, void *store, struct text *host,
     real(store, host, options);
 }
 
-/* Say once where a process meets more or fewer ranks than the job has: they are its own. */
+/* Print once that a process meets more or fewer ranks than the job has: they are its own. */
 static void check_workers(const struct tcp_options *options)
 {
     static _Atomic bool is_said;

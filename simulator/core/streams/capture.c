@@ -197,8 +197,8 @@ bool sim_capture_spoil(struct sim_stream *stream)
     return capture;
 }
 
-/* Return whether a call minds a capture: the calling thread's mode says which captures count; the
- * capture's mode says which threads. */
+/* Return whether a call is affected by a capture: the calling thread's mode says which captures
+ * count, and the capture's mode which threads. */
 static bool minds(const struct sim_capture *capture)
 {
     if (capture->mode == SIM_CAPTURE_RELAXED)
