@@ -76,6 +76,8 @@ def stub(name, behaviour, where):
             enters = "runtime_up()"
         elif word.startswith("driver="):
             return driver_call(name, enters, word[7:], where)
+        elif word == "works":
+            effects.append(f'LIBRARY_WORKS("{name}");')
         elif word.startswith("launches="):
             return f"SIM_LAUNCHES({name}, {int(word[9:])})"
         elif word.startswith("returns="):
@@ -129,7 +131,11 @@ def write_stubs(entries, out):
     refuse = entries.fields.get("refuse", "0")
     out.write(f"/* Generated from the list of {entries.soname}: do not edit. */\n")
     out.write(f'#define SIM_REFUSE_CODE {refuse}\n#include "stub.h"\n\n')
-    if any(word.startswith("launches=") for behaviour, _ in entries.entries.values() for word in behaviour):
+    if any(
+        word.startswith("launches=") or word == "works"
+        for behaviour, _ in entries.entries.values()
+        for word in behaviour
+    ):
         out.write('#include "api/launch.h"\n\n')
     if any(word.startswith("driver=") for behaviour, _ in entries.entries.values() for word in behaviour):
         out.write('#include "runtime/driver-calls.h"\n\n')

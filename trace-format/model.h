@@ -286,6 +286,7 @@ enum mt_use {
     MT_USE_CAPTURED = 2, /* while a graph was captured: its launches may use the memory, too */
     MT_USE_OF_GRAPH = 4, /* a captured graph is launched */
     MT_USE_UNSEEN = 8,   /* work on memory that is not known */
+    MT_USE_PASSED = 16,  /* no use: its address is in what a copy put into CUDA's memory */
 };
 
 /* Which use of its block it is: field `which` of a `uses`. */
@@ -298,6 +299,8 @@ enum mt_uses {
     MT_USES_OF_GRAPH = 32,     /* a captured graph's launch, which may use it */
     MT_USES_IN_BACKWARD = 64,  /* within a node of autograd */
     MT_USES_NONE = 128,        /* there was none: ago, name and the stack are 0 */
+    MT_USES_PASSED = 256,      /* a copy put its address into CUDA's memory: kernels may use it by
+                                * that, which is not seen */
 };
 
 /* How many fields each kind has, in the header so that the compiler knows it for a constant kind.

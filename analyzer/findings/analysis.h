@@ -107,6 +107,10 @@ enum mt_unneeded_kind {
 struct mt_unneeded {
     bool is_known, is_unseen; /* is_unseen: not all work was seen, so nothing is known */
     uint64_t bytes;
+    /* Apart, in bytes: last used before the peak, but by its own line and in its iteration, so that
+     * no statement can come between; kernels may have used them by addresses in memory; the
+     * recording ended before their uses were written. */
+    uint64_t of_own_line, passed, unknown;
     /* By key: the line of the allocation, that of the last use (of UNTIL the first; of BETWEEN the
      * last before the moment), whether that was in backward. Lines are stacks, 0: none. */
     struct mt_sums kind[MT_UNNEEDED_KINDS];

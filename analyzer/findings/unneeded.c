@@ -17,8 +17,57 @@ const char *mt_unneeded_name(enum mt_unneeded_kind kind)
 }
 
 struct moment {
-    uint64_t ns, least_pause_ns;
+    uint64_t ns, least_pause_ns, event;
+    uint32_t line;  /* that allocates then; 0: not known */
+    bool is_killed; /* the trace ends with uses that do not belong to blocks yet */
+    const struct mt_device *device;
+    const struct mt_definitions *definitions;
 };
+
+static uint32_t line_of(const struct moment *moment, uint32_t stack)
+{
+    return mt_request_line(moment->definitions, stack, 0);
+}
+
+/* Return the line that allocates at the moment. */
+static uint32_t line_at(const struct mt_replay *replay, const struct mt_device *device)
+{
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    if (replay->question.moment.kind == MT_AT_OOM && oom)
+        return mt_request_line(replay->definitions, oom->stack, 0);
+    for (size_t i = 0; i < device->n_verdicts; i++)
+        if (mt_block_event(device->verdicts[i].block) == device->at.event)
+            return mt_request_line(replay->definitions, device->verdicts[i].block->stack, 0);
+    return 0;
+}
+
+/* Return whether a block was allocated in the moment's iteration, or in its phase if there is none.
+ */
+static bool is_of_iteration(const struct moment *moment, const struct mt_block *block)
+{
+    const struct mt_device *device = moment->device;
+    const struct mt_turns *turns = device->spans ? device->spans->turns : NULL;
+    uint64_t event = mt_block_event(block);
+    if (turns)
+        return mt_turns_at(turns, event) == mt_turns_at(turns, moment->event);
+    return !device->span || event >= device->span->event;
+}
+
+/* Return whether a block's last use is of the line that allocates at the moment, in the same
+ * iteration: no statement can come between them. */
+static bool is_of_own_line(const struct moment *moment, const struct mt_block_uses *uses,
+                           const struct mt_block *block)
+{
+    return moment->line && line_of(moment, uses->last.stack) == moment->line &&
+           is_of_iteration(moment, block);
+}
+
+/* Return whether what is known of a block's uses does not reach the moment. */
+static bool is_unknown(const struct mt_block_uses *uses, const struct moment *moment)
+{
+    return !uses || uses->told_ns < moment->ns ||
+           (moment->is_killed && uses->told_ns == moment->ns);
+}
 
 /* Return how long a block is unused at least: a quarter of an iteration, as long as they are on the
  * average; of the run if there are none. */
@@ -31,20 +80,18 @@ static uint64_t least_pause(const struct mt_replay *replay, const struct mt_devi
 static bool is_pause(const struct mt_block_uses *uses, const struct moment *moment)
 {
     return uses->before.time_ns && uses->before.time_ns < moment->ns &&
-           uses->after.time_ns > moment->ns && uses->before.stack != uses->after.stack &&
+           uses->after.time_ns > moment->ns &&
+           line_of(moment, uses->before.stack) != line_of(moment, uses->after.stack) &&
            uses->after.time_ns - uses->before.time_ns >= moment->least_pause_ns;
 }
 
-/* Return the kind of a block, and the use to name; MT_UNNEEDED_KINDS: it is needed, or nothing is
- * known of it. Between two places of the program, a line that allocates and uses a block first, or
- * uses it twice, is one: it could not do so later. */
+/* Return the kind of a block, and the use to name; MT_UNNEEDED_KINDS: it is needed. Between two
+ * places of the program, a line that allocates and uses a block first, or uses it twice, is one: it
+ * could not do so later. */
 static enum mt_unneeded_kind kind_of(const struct mt_block_uses *uses, const struct mt_block *block,
                                      const struct moment *moment, const struct mt_use_point **use)
 {
     *use = NULL;
-    if (!uses || block->evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT) ||
-        mt_block_time(block) >= moment->ns)
-        return MT_UNNEEDED_KINDS;
     if (uses->is_never)
         return MT_UNNEEDED_NEVER;
     if (uses->last.time_ns < moment->ns) {
@@ -53,7 +100,9 @@ static enum mt_unneeded_kind kind_of(const struct mt_block_uses *uses, const str
     }
     if (uses->first.time_ns > moment->ns) {
         *use = &uses->first;
-        return uses->first.stack == block->stack ? MT_UNNEEDED_KINDS : MT_UNNEEDED_UNTIL;
+        return line_of(moment, uses->first.stack) == line_of(moment, block->stack)
+                   ? MT_UNNEEDED_KINDS
+                   : MT_UNNEEDED_UNTIL;
     }
     if (is_pause(uses, moment)) {
         *use = &uses->before;
@@ -62,23 +111,50 @@ static enum mt_unneeded_kind kind_of(const struct mt_block_uses *uses, const str
     return MT_UNNEEDED_KINDS;
 }
 
+/* Return where a block counts apart; NULL: nowhere. */
+static uint64_t *apart_of(struct mt_unneeded *unneeded, const struct mt_block_uses *uses,
+                          const struct mt_block *block, enum mt_unneeded_kind kind,
+                          const struct moment *moment)
+{
+    if (is_unknown(uses, moment))
+        return &unneeded->unknown;
+    if (kind != MT_UNNEEDED_KINDS && uses->is_passed)
+        return &unneeded->passed;
+    if (kind == MT_UNNEEDED_AFTER && is_of_own_line(moment, uses, block))
+        return &unneeded->of_own_line;
+    return NULL;
+}
+
 int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *replay,
                      const struct mt_device *device, uint64_t moment_ns)
 {
     const struct mt_uses_of *uses =
         device->of_cuda ? &replay->uses_of_cuda : &replay->uses_of_blocks;
     const struct mt_heap *heap = device->of_cuda ? &replay->cuda.heap : &replay->blocks;
-    const struct moment moment = {moment_ns, least_pause(replay, device)};
     const struct mt_survey *survey = &replay->survey;
-    bool is_unseen =
-        survey->kinds[MT_USES] && (survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(survey));
-    *unneeded = (struct mt_unneeded){.is_unseen = is_unseen,
-                                     .is_known = survey->kinds[MT_USES] && !is_unseen};
+    const struct moment moment = {.ns = moment_ns,
+                                  .least_pause_ns = least_pause(replay, device),
+                                  .event = device->at.event,
+                                  .line = line_at(replay, device),
+                                  .is_killed = survey->kinds[MT_USE],
+                                  .device = device,
+                                  .definitions = replay->definitions};
+    bool is_recorded = survey->kinds[MT_USES] || survey->kinds[MT_USE];
+    bool is_unseen = is_recorded && (survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(survey));
+    *unneeded = (struct mt_unneeded){.is_unseen = is_unseen, .is_known = is_recorded && !is_unseen};
     for (size_t i = 0; unneeded->is_known && i < device->n_verdicts; i++) {
         const struct mt_block *block = device->verdicts[i].block;
-        const struct mt_use_point *use;
-        enum mt_unneeded_kind kind = kind_of(mt_uses_find(uses, heap, block), block, &moment, &use);
-        if (kind == MT_UNNEEDED_KINDS)
+        const struct mt_block_uses *known = mt_uses_find(uses, heap, block);
+        const struct mt_use_point *use = NULL;
+        if (block->evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT) ||
+            mt_block_time(block) >= moment.ns)
+            continue;
+        enum mt_unneeded_kind kind =
+            is_unknown(known, &moment) ? MT_UNNEEDED_KINDS : kind_of(known, block, &moment, &use);
+        uint64_t *apart = apart_of(unneeded, known, block, kind, &moment);
+        if (apart)
+            *apart += block->size;
+        if (apart || kind == MT_UNNEEDED_KINDS)
             continue;
         uint32_t line = mt_line_stack(replay->definitions, block);
         uint32_t used = use ? mt_request_line(replay->definitions, use->stack, 0) : 0;

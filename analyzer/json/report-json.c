@@ -144,7 +144,10 @@ static json_t *idle(const struct mt_definitions *definitions, const struct mt_id
 static json_t *unneeded(const struct mt_definitions *definitions,
                         const struct mt_unneeded *unneeded)
 {
-    json_t *object = json_pack("{s:o}", "bytes", mt_json_number(unneeded->bytes));
+    json_t *object =
+        json_pack("{s:o,s:o,s:o,s:o}", "bytes", mt_json_number(unneeded->bytes), "of_own_line",
+                  mt_json_number(unneeded->of_own_line), "passed", mt_json_number(unneeded->passed),
+                  "unknown", mt_json_number(unneeded->unknown));
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         json_object_set_new(object, mt_unneeded_name(kind),
                             mt_json_sums(definitions, &unneeded->kind[kind]));

@@ -43,6 +43,14 @@ static void print_kind(const struct mt_page *page, enum mt_unneeded_kind kind,
     mt_page_rest(page, sums->n > ROWS ? sums->n - ROWS : 0);
 }
 
+/* Print what is not in the list, though it may not be needed either. */
+static void print_apart(const struct mt_page *page, const char *what, uint64_t bytes)
+{
+    char size[MT_SIZE_TEXT];
+    if (bytes)
+        fprintf(page->out, "  not counted: %s, %s\n", mt_size_text(size, bytes), what);
+}
+
 void mt_page_unneeded(const struct mt_page *page, const struct mt_device *device)
 {
     const struct mt_unneeded *unneeded = &device->unneeded;
@@ -51,10 +59,17 @@ void mt_page_unneeded(const struct mt_page *page, const struct mt_device *device
     if (unneeded->is_unseen)
         fprintf(page->out, "\nNot needed %s: unknown; memtap did not see all launched work.\n",
                 when);
-    if (!unneeded->bytes)
+    if (!unneeded->bytes && !unneeded->passed && !unneeded->unknown)
         return;
     fprintf(page->out, "\nNot needed %s, by launched kernels, copies and fills: %s\n", when,
-            mt_size_text(size, unneeded->bytes));
+            unneeded->bytes ? mt_size_text(size, unneeded->bytes) : "nothing known");
+    if (unneeded->bytes)
+        fprintf(page->out, "  (unless a kernel computed or loaded the address)\n");
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         print_kind(page, kind, &unneeded->kind[kind]);
+    print_apart(page, "last used before, but by the line that allocates then",
+                unneeded->of_own_line);
+    print_apart(page, "unknown: their addresses were passed in memory", unneeded->passed);
+    print_apart(page, "unknown: the recording ended before their uses were written",
+                unneeded->unknown);
 }

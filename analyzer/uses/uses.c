@@ -44,6 +44,7 @@ static void note(struct mt_block_uses *mine, const struct mt_event *event)
         *mine = (struct mt_block_uses){.made = mine->made, .told_ns = event->time_ns};
     mine->is_never = which & MT_USES_NONE;
     mine->only_written = which & MT_USES_ONLY_WRITTEN;
+    mine->is_passed = which & MT_USES_PASSED;
     if (which & MT_USES_FIRST)
         mine->first = point;
     if (which & MT_USES_LAST)

@@ -19,6 +19,7 @@ struct mt_block_uses {
     struct mt_use_point first, last;
     struct mt_use_point before, after; /* the longest time between two uses, if it is known */
     bool is_never, only_written;
+    bool is_passed; /* a copy put the address into CUDA's memory: other uses are not seen */
 };
 
 /* Of all blocks of a heap; initialize with zeros. */

@@ -234,7 +234,7 @@ void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t
     has_no_device(api, result);
     record_touch(MT_CUDA_COPY, result, MT_ARGS(to, from, size, api));
     if (mt_uses_are_on())
-        mt_uses_copy(to, from);
+        mt_uses_copy(to, from, size);
 }
 
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size)
@@ -242,7 +242,7 @@ void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, ui
     has_no_device(api, result);
     record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
     if (mt_uses_are_on())
-        mt_uses_copy(address, 0);
+        mt_uses_copy(address, 0, size);
 }
 
 /* Return whether the runtime's call creates the stream by a driver call inside, which records it.

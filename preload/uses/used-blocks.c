@@ -22,7 +22,7 @@ struct use {
 struct block {
     uint64_t address, size;
     int16_t device;
-    bool is_used, is_read, is_captured;
+    bool is_used, is_read, is_captured, is_passed;
     struct use first, last, before, after; /* before and after the longest pause */
     uint64_t pause_ns;
 };
@@ -254,6 +254,10 @@ static void use_block(struct mt_used_blocks *blocks, const struct mt_event *even
     block = block ? block : around(&blocks->cuda, event->address);
     if (!block)
         return;
+    if (event->USE.how & MT_USE_PASSED) {
+        block->is_passed = true;
+        return;
+    }
     block->is_read |= !(event->USE.how & MT_USE_WRITES);
     block->is_captured |= event->USE.how & MT_USE_CAPTURED ? true : false;
     note(block, &use);
@@ -295,6 +299,7 @@ static void put(struct mt_event *out, const struct block *block, const struct us
     which |= use->is_of_graph ? MT_USES_OF_GRAPH : 0;
     which |= use->is_in_backward ? MT_USES_IN_BACKWARD : 0;
     which |= block->is_used && !block->is_read ? MT_USES_ONLY_WRITTEN : 0;
+    which |= block->is_passed ? MT_USES_PASSED : 0;
     uint64_t ago = which & MT_USES_NONE || use->time_ns > time_ns ? 0 : time_ns - use->time_ns;
     *out = (struct mt_event){.time_ns = time_ns,
                              .kind = MT_USES,

@@ -2,6 +2,7 @@
 #include "uses.h"
 #include "preload/host/memory.h"
 #include "preload/host/no-signals.h"
+#include "preload/host/safe-read.h"
 #include "preload/host/settings.h"
 #include "preload/loader/find-real.h"
 #include "preload/modules/read-objects.h"
@@ -26,12 +27,14 @@ struct layout {
     uint32_t first; /* in sizes */
     uint16_t n;
     bool is_known;
+    bool is_partial; /* the kernel also works on memory that its parameters do not name */
 };
 
 #define LAYOUTS ((uint32_t)1 << 14)
 #define SIZES ((uint32_t)1 << 20)
 #define MOST_PROBES 64u
 #define MOST_PARAMETERS 4096u
+#define MOST_SCANNED 65536u /* bytes of a copy that may have addresses in it */
 
 static struct {
     struct layout *layout;
@@ -39,7 +42,7 @@ static struct {
     uint32_t n_sizes;
     _Atomic uint32_t generation;
     _Atomic uint32_t captures;
-    _Atomic bool has_made_graphs;
+    _Atomic bool has_made_graphs, has_captured;
 } uses;
 
 bool mt_uses_are_wanted(void)
@@ -130,6 +133,12 @@ static const char *find_name(void *function)
     return of_kernel && !of_kernel(&name, function) ? name : NULL;
 }
 
+/* NCCL's kernels read in memory which buffers they work on. */
+static bool reads_buffers(const char *name)
+{
+    return name && (strstr(name, "ncclDevKernel_") || strstr(name, "ncclKernel_"));
+}
+
 static uint32_t intern(const char *name)
 {
     uint32_t id = 0;
@@ -166,6 +175,7 @@ static void fill_layout(struct layout *layout, void *function, uint32_t generati
     layout->generation = generation;
     layout->name = intern(name);
     layout->is_known = n >= 0;
+    layout->is_partial = reads_buffers(name);
     layout->n = (uint16_t)(n > 0 ? n : 0);
     layout->first = uses.n_sizes;
     uses.n_sizes += layout->n;
@@ -277,10 +287,11 @@ void mt_uses_launch(void *function, void **parameters, void **extra)
     const struct layout *layout = layout_of(function);
     const void *buffer = parameters ? NULL : buffer_of(extra, &size);
     uint32_t name = layout ? layout->name : 0;
-    if (!buffer && parameters && (!layout || !layout->is_known)) {
+    bool has_no_layout = !buffer && parameters && (!layout || !layout->is_known);
+    if (has_no_layout || (layout && layout->is_partial))
         record_other(name, MT_USE_UNSEEN);
+    if (has_no_layout)
         return;
-    }
     if (!begin(&call, name, 0))
         return;
     if (buffer)
@@ -290,7 +301,22 @@ void mt_uses_launch(void *function, void **parameters, void **extra)
     mt_leave(call.self);
 }
 
-void mt_uses_copy(uint64_t to, uint64_t from)
+/* Record that addresses were put into CUDA's memory, where kernels may read them. Memory of the
+ * device cannot be read. */
+static void pass_words(struct call *call, uint64_t from, uint64_t size)
+{
+    char part[1024];
+    call->how = MT_USE_PASSED;
+    call->last = 0;
+    for (uint64_t n; size >= sizeof(uint64_t); from += n, size -= n) {
+        n = size < sizeof part ? size : sizeof part;
+        if (mt_safe_read((const void *)(uintptr_t)from, part, n))
+            return;
+        use_words(call, part, n);
+    }
+}
+
+void mt_uses_copy(uint64_t to, uint64_t from, uint64_t size)
 {
     struct call call;
     bool is_there = is_of_cuda(to), is_from = is_of_cuda(from);
@@ -302,12 +328,15 @@ void mt_uses_copy(uint64_t to, uint64_t from)
     call.last = 0;
     if (is_there)
         use(&call, to);
+    if (is_there && from && size <= MOST_SCANNED)
+        pass_words(&call, from, size);
     mt_leave(call.self);
 }
 
 void mt_uses_capture(bool is_on)
 {
     atomic_fetch_add(&uses.captures, is_on ? 1u : (uint32_t)-1);
+    atomic_store(&uses.has_captured, true);
 }
 
 void mt_uses_graph_made(void)
@@ -317,8 +346,9 @@ void mt_uses_graph_made(void)
 
 void mt_uses_graph_launch(void)
 {
+    bool is_made = atomic_load(&uses.has_made_graphs) || !atomic_load(&uses.has_captured);
     if (mt_is_recording())
-        record_other(0, atomic_load(&uses.has_made_graphs) ? MT_USE_UNSEEN : MT_USE_OF_GRAPH);
+        record_other(0, is_made ? MT_USE_UNSEEN : MT_USE_OF_GRAPH);
 }
 
 void mt_uses_unseen(const char *name)

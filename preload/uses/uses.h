@@ -36,8 +36,9 @@ void mt_uses_note(uint64_t address, uint64_t size) __attribute__((noinline));
  * parameters[i], or in the buffer of extra; both as the driver has them. */
 void mt_uses_launch(void *function, void **parameters, void **extra) __attribute__((noinline));
 
-/* Record a copy or a fill. from: 0 if there is none. */
-void mt_uses_copy(uint64_t to, uint64_t from) __attribute__((noinline));
+/* Record a copy of size bytes, or a fill (from: 0), after the call; and the addresses in what the
+ * host copied. */
+void mt_uses_copy(uint64_t to, uint64_t from, uint64_t size) __attribute__((noinline));
 
 /* Note that a graph is being captured, or is no longer; that one may be built node by node. */
 void mt_uses_capture(bool is_on) __attribute__((noinline));

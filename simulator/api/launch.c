@@ -23,7 +23,7 @@ void library_launch(const char *name, void *_Atomic *known, unsigned words, cons
     void *parameters[MOST_WORDS], *function = *known;
     __typeof__(&cuLaunchKernel) launch = find_launch();
     if (!function)
-        *known = function = sim_library_kernel(name, words);
+        *known = function = sim_library_kernel(name, word ? words : SIM_UNKNOWN_WORDS);
     if (!function || !launch || words > MOST_WORDS)
         return;
     for (unsigned i = 0; i < words; i++)

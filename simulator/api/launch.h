@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Launch a kernel of this name, whose parameters are these words. *known belongs to the caller, and
- * begins as NULL. */
+/* Launch a kernel of this name, whose parameters are these words; NULL: it is not known what it
+ * works on. *known belongs to the caller, and begins as NULL. */
 void library_launch(const char *name, void *_Atomic *known, unsigned words, const uint64_t *word);
 
 /* The same with pointers and integers as arguments. */
@@ -16,6 +16,13 @@ void library_launch(const char *name, void *_Atomic *known, unsigned words, cons
         static void *_Atomic launched_;                                                            \
         const uint64_t words_[] = {__VA_ARGS__};                                                   \
         library_launch(name, &launched_, sizeof words_ / sizeof *words_, words_);                  \
+    } while (0)
+
+/* Work on memory that is not known here. */
+#define LIBRARY_WORKS(name)                                                                        \
+    do {                                                                                           \
+        static void *_Atomic launched_;                                                            \
+        library_launch(name, &launched_, 0, NULL);                                                 \
     } while (0)
 
 /* A generated entry point that launches a kernel of its name with its first n arguments. */

@@ -3,6 +3,7 @@
  * known. The rest is in the list. */
 #include <stdint.h>
 
+#include "api/launch.h"
 #include "core/values/values.h"
 
 enum { SUCCESS = 0 };
@@ -24,6 +25,7 @@ int cusparseXcsrgeam2Nnz(void *handle, int rows, int columns, const void *a, int
     (void)handle, (void)rows, (void)columns, (void)a, (void)a_rows, (void)a_columns;
     (void)b, (void)b_rows, (void)b_columns, (void)c, (void)c_rows, (void)workspace;
     *elements = 0;
+    LIBRARY_WORKS("cusparseXcsrgeam2Nnz");
     if (a_elements || b_elements)
         sim_unknown_value(SIM_UNKNOWN_SIZE, "cusparseXcsrgeam2Nnz");
     return SUCCESS;

@@ -72,6 +72,41 @@ def check_unneeded(work, forks):
     check("Not needed at the peak, by launched kernels, copies and fills: 120.00 MiB" in text, text)
 
 
+def unneeded_of(trace):
+    return json.loads(harness.must_run([MEMTAP, "report", "--format", "json", trace]).stdout)["devices"][0]["unneeded"]
+
+
+def check_passed(work, forks):
+    """Blocks whose addresses were passed in memory are unknown, never unneeded; what the peak's own line used last counts apart."""
+    trace = Path(work) / "passed.mtap"
+    code, _ = forks.run(trace, HERE / "passed.py", env={"MEMTAP_USES": "1"})
+    unneeded = unneeded_of(trace)
+    have = {name: unneeded[name] >> 20 for name in ("bytes", "passed", "of_own_line", "unknown")}
+    equal("passed in memory, MiB", (code, have), (0, {"bytes": 4, "passed": 16, "of_own_line": 32, "unknown": 0}))
+    text = harness.must_run([MEMTAP, "report", trace]).stdout
+    check("16.00 MiB, unknown: their addresses were passed in memory" in text, text)
+
+
+def check_killed(work, forks):
+    """Of blocks that are live when the process is killed, nothing is said."""
+    trace = Path(work) / "killed.mtap"
+    forks.run(trace, HERE / "passed.py", "kill", env={"MEMTAP_USES": "1"})
+    unneeded = unneeded_of(trace)
+    equal("of a killed one", (unneeded["bytes"], unneeded["passed"]), (0, 0))
+    check(unneeded["unknown"] >= 20 << 20, f"{unneeded['unknown']} bytes are unknown")
+    text = harness.must_run([MEMTAP, "report", trace]).stdout
+    check("unknown: the recording ended before their uses were written" in text, text)
+
+
+def check_sparse(work, forks):
+    """Work on memory that is not known: no list at all."""
+    trace = Path(work) / "sparse.mtap"
+    script = Path(work) / "sparse.py"
+    script.write_text("import torch\na = torch.eye(64).to_sparse_csr().cuda()\nb = torch.ones(64, 64, device='cuda')\na @ b\n")
+    equal("it ends well", forks.run(trace, script, env={"MEMTAP_USES": "1"})[0], 0)
+    check("Not needed at the peak: unknown" in harness.must_run([MEMTAP, "report", trace]).stdout, "unseen work is not told")
+
+
 def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks() as forks:
@@ -88,6 +123,9 @@ def main():
         check(any("vectorized_elementwise_kernel" in name for name in names), "no kernel has its name")
         code, other = forks.run(plain, HERE / "uses.py")
         check_unneeded(work, forks)
+        check_passed(work, forks)
+        check_killed(work, forks)
+        check_sparse(work, forks)
         equal("without", (code, other, {"uses", "use", "unseen_work"} & read(plain)[1]), (0, output, set()))
     harness.finish()
 

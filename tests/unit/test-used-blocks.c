@@ -116,6 +116,24 @@ START_TEST(unseen_work_once_a_name)
 }
 END_TEST
 
+/* Passing an address in memory is no use, and says that later ones may be unseen. */
+START_TEST(passed_in_memory)
+{
+    send(1, MT_ALLOC, 4 * MIB, MIB, 0);
+    send(2, MT_ALLOC, 8 * MIB, MIB, 0);
+    use(3, 4 * MIB, 0);
+    use(4, 4 * MIB + 8, MT_USE_PASSED);
+    use(4, 8 * MIB, MT_USE_PASSED);
+    ck_assert_uint_eq(send(9, MT_FREE, 4 * MIB, MIB, 0), 1);
+    check_use(0, 6, MT_USES_FIRST | MT_USES_LAST | MT_USES_PASSED);
+    ck_assert_uint_eq(send(9, MT_FREE, 8 * MIB, MIB, 0), 1);
+    check_use(0, 0, MT_USES_NONE | MT_USES_PASSED);
+    send(10, MT_ALLOC, 4 * MIB, MIB, 0);
+    ck_assert_uint_eq(send(11, MT_FREE, 4 * MIB, MIB, 0), 1);
+    check_use(0, 0, MT_USES_NONE);
+}
+END_TEST
+
 START_TEST(within_backward)
 {
     send(1, MT_ALLOC, 4 * MIB, MIB, 0);
@@ -180,6 +198,7 @@ int main(void)
     tcase_add_test(tests, graphs);
     tcase_add_test(tests, unseen_work_once_a_name);
     tcase_add_test(tests, within_backward);
+    tcase_add_test(tests, passed_in_memory);
     tcase_add_test(tests, many_blocks);
     tcase_add_test(tests, live_ones);
     return RUN_TESTS(tests);

@@ -250,7 +250,10 @@ int sim_kernel_parameter(const void *function, size_t index, size_t *offset, siz
     if (sim_is_library_kernel(function)) {
         *offset = index * sizeof(uint64_t);
         *size = sizeof(uint64_t);
-        return index < of_library[place_of(function)].words ? 0 : -ERANGE;
+        unsigned words = of_library[place_of(function)].words;
+        if (words == SIM_UNKNOWN_WORDS)
+            return -ENOENT;
+        return index < words ? 0 : -ERANGE;
     }
     if (!find_code(function, &code))
         return -ENOENT;

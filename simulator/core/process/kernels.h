@@ -22,8 +22,9 @@ SIM_API const char *sim_kernel_name(const void *function);
  * -ENOENT: its layout is unknown; -ERANGE: the kernel has fewer parameters. */
 SIM_API int sim_kernel_parameter(const void *function, size_t index, size_t *offset, size_t *size);
 
-/* Return the function of a library's kernel whose parameters are words of 8 bytes. The name is
- * kept. NULL: there are too many. */
+/* Return the function of a library's kernel whose parameters are words of 8 bytes, or
+ * SIM_UNKNOWN_WORDS. The name is kept. NULL: there are too many. */
+#define SIM_UNKNOWN_WORDS UINT32_MAX
 SIM_API void *sim_library_kernel(const char *name, unsigned words);
 
 /* Return whether it is such a function. */
