@@ -19,7 +19,6 @@ JOBS = [
     ("wide_adam", 0.9, "optimizer:adamw-fused"),
     ("embeddings", 0.9, "optimizer:adamw-fused"),
     ("retry", 0.75, "drop-exception"),
-    ("retry", 0.85, "drop-exception"),
     ("retry_kept", 0.75, "drop-exception"),
     ("retry_encoder", 0.5, "drop-exception"),
     ("whole", 0.75, "checkpoint-each"),
