@@ -14,8 +14,8 @@ class Id(ctypes.Structure):
     _fields_ = [("first", ctypes.c_ulonglong), ("second", ctypes.c_ulonglong)]
 
 
-allocator.ask.restype = Id
-allocator.ask.argtypes = [ctypes.POINTER(Id)]
+allocator.make_query.restype = Id
+allocator.make_query.argtypes = [ctypes.POINTER(Id)]
 allocator.allocate.argtypes = [ctypes.c_size_t]
 
 # What torch.cuda does with pools, under its file's name.
@@ -42,7 +42,7 @@ def use_mem_pool(pool):
         pool.id
         pool.id
 '''
-space = {"ask": allocator.ask, "Id": Id, "partial": functools.partial,
+space = {"ask": allocator.make_query, "Id": Id, "partial": functools.partial,
          "methodcaller": operator.methodcaller}
 exec(compile(TORCH, "/venv/lib/torch/cuda/memory.py", "exec"), space)
 use_mem_pool = space["use_mem_pool"]

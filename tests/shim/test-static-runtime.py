@@ -35,7 +35,7 @@ def base(function):
 
 with tempfile.TemporaryDirectory() as directory:
     alone, ending = run("simulate", "--gpu", "t4")
-    hooked, ending_hooked = run("run", "--simulate", "t4", "-o", f"{directory}/t.mtap")
+    hooked, ending_hooked = run("run", "--uses", "--simulate", "t4", "-o", f"{directory}/t.mtap")
 if ending != ending_hooked:
     faults.append(f"it ends with {ending_hooked}, without memtap with {ending}")
 if ending[1] or len(ending[2]) != 1 or "--cudart shared" not in ending[2][0]:
