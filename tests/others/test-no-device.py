@@ -50,7 +50,7 @@ equal("quiet", run(runtime, "100", options=["-q"]), ("", 0))
 for results, calls, events in [("2", ["cudaMalloc"], 1), ("101,0", ["cudaSetDevice", "cudaStreamCreate"], 1),
                                ("100,0,100", ["cudaFree", "cudaStreamCreate", "cudaMalloc"], 2)]:
     said, traces = run(runtime, results, *calls)
-    equal(f"traces of {results}", (traces, f".mtap: {events} events" in said), (1, True))
+    equal(f"traces of {results}", (traces, f".mtap: {events} event{'s' * (events > 1)}," in said), (1, True))
 gpu = any(map(os.path.exists, ("/dev/nvidiactl", "/dev/dxg", "/dev/nvmap")))
 no_gpu = "" if gpu else "; this machine has no NVIDIA GPU: memtap run --simulate h100 runs the program on a simulated card"
 equal("no call", run(runtime, "100", "none"), (f"memtap: no process used CUDA, so no trace was written{no_gpu}\n", 0))
