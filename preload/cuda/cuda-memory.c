@@ -110,9 +110,6 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
-    bool is_new = kind == MT_CUDA_MALLOC || kind == MT_CUDA_MALLOC_ASYNC || kind == MT_CUDA_MAP;
-    if (is_new && mt_uses_are_on())
-        mt_uses_note(arguments[0], arguments[1]);
     uint32_t stack = mt_thread_stack(self);
     if (mt_callers_are_named) {
         stack = mt_stack_with_caller(stack, mt_cuda_caller);
@@ -121,6 +118,16 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     mt_read_objects(self);
     mt_record(self, kind, device, stack, arguments);
     mt_leave(self);
+}
+
+/* Record memory that is new. Its uses are noted last: so they cost those who do not want them
+ * least. */
+static MT_ALWAYS_INLINE void record_new(const struct mt_cuda_call *call, unsigned kind,
+                                        const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    record(call, kind, arguments);
+    if (mt_uses_are_on())
+        mt_uses_note(arguments[0], arguments[1]);
 }
 
 int mt_cuda_failed(const char *function, unsigned result)
@@ -147,7 +154,7 @@ void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *ad
     if (is_inside() || has_no_device(call.api, result))
         return;
     uint64_t at = result ? 0 : read_word(address);
-    record(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
+    record_new(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
 }
 
 void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
@@ -158,8 +165,8 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
         return;
     }
     if (!is_inside())
-        record(&call, MT_CUDA_MALLOC_ASYNC,
-               MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
+        record_new(&call, MT_CUDA_MALLOC_ASYNC,
+                   MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
 }
 
 /* Freeing NULL is allowed and does nothing. A free alone does not start a recording. */
@@ -207,7 +214,7 @@ void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address,
                     uint64_t handle)
 {
     if (!is_inside() && !result)
-        record(&call, MT_CUDA_MAP, MT_ARGS(address, size, handle, call.api));
+        record_new(&call, MT_CUDA_MAP, MT_ARGS(address, size, handle, call.api));
 }
 
 void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size)
