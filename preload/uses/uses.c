@@ -18,7 +18,7 @@
 #define PAGES ((uint64_t)1 << 26) /* of 47 bits of addresses */
 #define PAGES_SIZE (PAGES / 8)
 
-_Atomic(uint64_t) *mt_used_pages;
+MT_HOT _Atomic(uint64_t) *mt_used_pages;
 
 /* The layout of a kernel's parameters. Write-once. */
 struct layout {
@@ -47,6 +47,8 @@ static struct {
 
 bool mt_uses_are_wanted(void)
 {
+    if (mt_uses_are_on())
+        return true;
     const char *value = getenv(mt_setting_table[MT_ID_uses].variable);
     return value && !strcmp(value, "1");
 }
