@@ -4,6 +4,7 @@
 #include "tools/terminal/command.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,20 @@ int mt_temporary_folder(const char *kind, char out[PATH_MAX])
         return mt_fail("%s: cannot create a temporary folder: %s; set TMPDIR to another folder",
                        mt_manifest_folder(), strerror(errno));
     return realpath(path, out) ? 0 : mt_fail("%s: %s", path, strerror(errno));
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    remove(path);
+    return 0;
+}
+
+void mt_folder_remove(const char *folder)
+{
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 int mt_manifest_create(struct mt_manifest *manifest)

@@ -23,10 +23,13 @@ const char *mt_manifest_folder(void);
  * MT_EXIT_BAD after a message. */
 int mt_temporary_folder(const char *kind, char out[PATH_MAX]);
 
+/* Remove a folder with everything in it; links are not followed. What cannot be removed stays. */
+void mt_folder_remove(const char *folder);
+
 /* Create an empty manifest. Return 0 or a negative errno. */
 int mt_manifest_create(struct mt_manifest *manifest);
 
-/* Call tell for each trace, with the cost of recording it (0: unknown). Return the number of
+/* Call report for each trace, with the cost of recording it (0: unknown). Return the number of
  * traces, including those that could not be created. */
 unsigned mt_manifest_each(const struct mt_manifest *manifest,
                           void (*report)(void *data, const char *trace, uint64_t cpu_ns),

@@ -9,7 +9,6 @@
 #include "tools/terminal/command.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,15 +117,6 @@ static void note(struct mt_oom_tried *tried, const struct mt_outcome *outcome, c
     globfree(&found);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    remove(path);
-    return 0;
-}
-
 /* Return 0, or MT_EXIT_BAD after a message. */
 static int run(struct again *again, struct mt_oom_story *story, const struct mt_advice *advice)
 {
@@ -150,7 +140,7 @@ static int run(struct again *again, struct mt_oom_story *story, const struct mt_
         note(&story->tried, attempt.outcome, temporary);
     bool is_known = !rc && (story->tried.has_ended || story->tried.is_full);
     mt_attempt_clear(&attempt);
-    nftw(temporary, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    mt_folder_remove(temporary);
     return is_known ? 0 : MT_EXIT_BAD;
 }
 

@@ -5,11 +5,11 @@
 #include "requests.h"
 #include "signals.h"
 #include "tools/input/descendants.h"
+#include "tools/launch/manifest.h"
 #include "watch.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -141,15 +141,6 @@ static void name_folder(struct kept *kept)
     snprintf(kept->folder, sizeof kept->folder, "%s/%03u-%s%s%s",
              job->kept ? job->kept : job->temporary, attempt->number, slash ? slash + 1 : card,
              *values ? "-" : "", values);
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    remove(path);
-    return 0;
 }
 
 /* --- while it runs ---------------------------------------------------------------------------- */
@@ -346,7 +337,7 @@ static void keep(const struct mt_attempt *attempt, const struct mt_job *job, pid
         conclude(&kept);
     mt_run_watch_destroy(kept.watch);
     if (!job->kept)
-        nftw(kept.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        mt_folder_remove(kept.folder);
     if (getppid() != parent)
         rmdir(job->temporary);
 }
