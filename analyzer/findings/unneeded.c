@@ -65,8 +65,8 @@ static bool is_of_own_line(const struct moment *moment, const struct mt_block_us
 /* Return whether what is known of a block's uses does not reach the moment. */
 static bool is_unknown(const struct mt_block_uses *uses, const struct moment *moment)
 {
-    return !uses || uses->told_ns < moment->ns ||
-           (moment->is_killed && uses->told_ns == moment->ns);
+    return !uses || uses->known_ns < moment->ns ||
+           (moment->is_killed && uses->known_ns == moment->ns);
 }
 
 /* Return how long a block is unused at least: a quarter of an iteration, as long as they are on the
@@ -132,6 +132,11 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
         device->of_cuda ? &replay->uses_of_cuda : &replay->uses_of_blocks;
     const struct mt_heap *heap = device->of_cuda ? &replay->cuda.heap : &replay->blocks;
     const struct mt_survey *survey = &replay->survey;
+    bool is_recorded = survey->kinds[MT_USES] || survey->kinds[MT_USE];
+    bool is_unseen = is_recorded && (survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(survey));
+    *unneeded = (struct mt_unneeded){.is_unseen = is_unseen, .is_known = is_recorded && !is_unseen};
+    if (!unneeded->is_known)
+        return 0;
     const struct moment moment = {.ns = moment_ns,
                                   .least_pause_ns = least_pause(replay, device),
                                   .event = device->at.event,
@@ -139,10 +144,7 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
                                   .is_killed = survey->kinds[MT_USE],
                                   .device = device,
                                   .definitions = replay->definitions};
-    bool is_recorded = survey->kinds[MT_USES] || survey->kinds[MT_USE];
-    bool is_unseen = is_recorded && (survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(survey));
-    *unneeded = (struct mt_unneeded){.is_unseen = is_unseen, .is_known = is_recorded && !is_unseen};
-    for (size_t i = 0; unneeded->is_known && i < device->n_verdicts; i++) {
+    for (size_t i = 0; i < device->n_verdicts; i++) {
         const struct mt_block *block = device->verdicts[i].block;
         const struct mt_block_uses *known = mt_uses_find(uses, heap, block);
         const struct mt_use_point *use = NULL;

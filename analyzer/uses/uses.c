@@ -28,10 +28,10 @@ static bool begins(const struct mt_event *event)
     return event->USES.which & (MT_USES_FIRST | MT_USES_NONE);
 }
 
-/* Return whether the block's own uses of this moment have been told. */
-static bool is_told(const struct mt_block_uses *mine, const struct mt_event *event)
+/* Return whether the block's own uses up to this moment are known already. */
+static bool is_known(const struct mt_block_uses *mine, const struct mt_event *event)
 {
-    return mine->told_ns == event->time_ns && begins(event) &&
+    return mine->known_ns == event->time_ns && begins(event) &&
            (mine->is_never || mine->first.time_ns);
 }
 
@@ -40,8 +40,8 @@ static void note(struct mt_block_uses *mine, const struct mt_event *event)
     uint64_t which = event->USES.which;
     struct mt_use_point point = {event->time_ns - event->USES.ago, event->stack,
                                  (uint32_t)event->USES.name, (which & MT_USES_IN_BACKWARD) != 0};
-    if (mine->told_ns != event->time_ns) /* those of an earlier moment are out of date */
-        *mine = (struct mt_block_uses){.made = mine->made, .told_ns = event->time_ns};
+    if (mine->known_ns != event->time_ns) /* those of an earlier moment are out of date */
+        *mine = (struct mt_block_uses){.made = mine->made, .known_ns = event->time_ns};
     mine->is_never = which & MT_USES_NONE;
     mine->only_written = which & MT_USES_ONLY_WRITTEN;
     mine->is_passed = which & MT_USES_PASSED;
@@ -63,7 +63,7 @@ int mt_uses_event(struct mt_uses_of *torch, const struct mt_heap *torch_heap,
     struct mt_block_uses *mine = block ? need(torch, torch_heap, block) : NULL;
     if (block && !mine)
         return -ENOMEM;
-    if (!mine || is_told(mine, event)) {
+    if (!mine || is_known(mine, event)) {
         block = mt_heap_at(cuda_heap, event->address);
         mine = block ? need(cuda, cuda_heap, block) : NULL;
         if (block && !mine)

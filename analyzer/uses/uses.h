@@ -14,8 +14,8 @@ struct mt_use_point {
 };
 
 struct mt_block_uses {
-    uint64_t made;    /* the block's allocation (mt_block_event), plus 1; 0: nothing is known */
-    uint64_t told_ns; /* they are complete up to then */
+    uint64_t made;     /* the block's allocation (mt_block_event), plus 1; 0: nothing is known */
+    uint64_t known_ns; /* the uses are complete up to then */
     struct mt_use_point first, last;
     struct mt_use_point before, after; /* the longest time between two uses, if it is known */
     bool is_never, only_written;
