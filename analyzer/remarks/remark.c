@@ -69,7 +69,7 @@ static bool may_be_replaced(const struct mt_verdict *verdict)
 
 enum { PREVIOUS = 1, NEXT, OLDER };
 
-/* Return when a block was made, by the turns of the program's loop. */
+/* Return when a block was allocated, by the turns of the program's loop. */
 static uint32_t turn_of(const struct mt_turns *turns, const struct mt_block *block, uint32_t now)
 {
     uint32_t turn = mt_turns_at(turns, mt_block_event(block));
@@ -85,9 +85,9 @@ static uint64_t sum_of(const struct mt_sums *sums, uint32_t place, uint32_t turn
     return 0;
 }
 
-/* Find the line that has made as much again in this turn of the loop as it still has from the turn
- * before, and has nothing older. Iterations by steps or backward are no turns: what a turn
- * loads first is counted in the one before. What grows has its own sentence. 0 or -ENOMEM. */
+/* Find the line that has allocated as much again in this turn of the loop as is still live of the
+ * turn before, and nothing older. Iterations by steps or backward are no turns: what a turn loads
+ * first counts in the one before. Growth has a sentence of its own. 0 or -ENOMEM. */
 static int find_previous(struct mt_remark *remark, const struct mt_device *device)
 {
     const struct mt_definitions *definitions = device->context.definitions;
@@ -137,7 +137,7 @@ static uint32_t within_checkpoint(const struct mt_definitions *definitions, uint
     return 0;
 }
 
-/* Return whether a checkpoint's forward, run again in backward, made the block. */
+/* Return whether a checkpoint's forward allocated the block when it ran again in backward. */
 static bool is_recomputed(const struct mt_definitions *definitions, const struct mt_block *block)
 {
     return within_checkpoint(definitions, block->stack, "recompute_fn") ||

@@ -193,7 +193,7 @@ static bool is_in_force(const struct mt_trial *trial, const char *setting)
            !memcmp(&both, &trial->conf, sizeof both);
 }
 
-/* Find whether expandable segments serve the request: that is told in any case. */
+/* Find whether expandable segments serve the request: which is reported in any case. */
 static int try_expandable(struct adviser *adviser, struct mt_advice *advice)
 {
     struct mt_alloc_conf_error error;

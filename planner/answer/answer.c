@@ -19,7 +19,7 @@
 #define REPLAYS_LEAST 40u
 #define REPLAYS_MOST 600u
 
-/* What is left of the card is told as more where it is more by this part of it. */
+/* A way leaves more free than another only if it is more by this part of the card. */
 #define MORE_ROOM 0.01
 
 /* What the ways have in common while they are sought. */

@@ -162,7 +162,7 @@ struct mt_gathering *mt_gathering_create(void)
     if (!g)
         return NULL;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
-        g->device[slot].others = UINT64_MAX; /* to be told */
+        g->device[slot].others = UINT64_MAX; /* not noted yet */
     g->memory.watcher = &watcher;
     g->memory.data = g;
     return g;
@@ -199,7 +199,7 @@ static int on_sample(struct mt_gathered *gathered, const struct mt_replay *repla
                                       gathered->freeing != 0};
     if (MT_APPEND(gathered->sample, gathered->samples_capacity, gathered->n_samples, sample))
         return -ENOMEM;
-    gathered->others = UINT64_MAX; /* to be told again */
+    gathered->others = UINT64_MAX; /* to be noted again */
     return 0;
 }
 
@@ -216,7 +216,7 @@ static int on_library(struct mt_gathered *gathered, const struct mt_replay *repl
     struct mt_request wanted = {
         .size = gathered->others + event->size, .stream = 1, .kind = MT_REQUEST_OTHERS};
     at = (struct mt_gather_at){.event = replay->events, .allocated = gathered->n_samples};
-    gathered->others = UINT64_MAX; /* to be told again */
+    gathered->others = UINT64_MAX; /* to be noted again */
     gathered->requests.ooms++;
     gathered->library_wanted = event->size;
     gathered->library_at = gathered->requests.n;

@@ -3,13 +3,14 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Read the beginning of a file as text. Return whether it has any. */
-static int read_text(const char *path, char *out, size_t size)
+static bool read_text(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -19,7 +20,7 @@ static int read_text(const char *path, char *out, size_t size)
     return n > 0;
 }
 
-static int read_in(const char *folder, const char *name, char *out, size_t size)
+static bool read_in(const char *folder, const char *name, char *out, size_t size)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -6,14 +6,14 @@
 #include "api/lookup.h"
 #include "core/process/kernels.h"
 
-enum { MOST_WORDS = 64, ASKED_VERSION = 12000 };
+enum { MOST_WORDS = 64, DRIVER_VERSION = 12000 };
 
 static __typeof__(&cuLaunchKernel) find_launch(void)
 {
     static void *_Atomic known;
     void *launch = known;
     CUdriverProcAddressQueryResult status;
-    if (!launch && !api_find_driver_function("cuLaunchKernel", &launch, ASKED_VERSION, 0, &status))
+    if (!launch && !api_find_driver_function("cuLaunchKernel", &launch, DRIVER_VERSION, 0, &status))
         known = launch;
     return (__typeof__(&cuLaunchKernel))(uintptr_t)launch;
 }
