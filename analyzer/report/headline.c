@@ -194,6 +194,16 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
         fprintf(out, "Every %u %ss leave %s behind", every, word, bytes);
     else
         fprintf(out, "Each %s leaves %s behind", word, bytes);
+    const struct mt_growth_site *site = mt_growth_main(growth);
+    if (growth->turns && site && site->certainty != MT_CERTAIN) {
+        fputs(": results", out);
+        if (site->line) {
+            fputs(" from ", out);
+            put_line(out, analysis->replay.definitions, site->line);
+        }
+        fputs(" that the program keeps.\n", out);
+        return;
+    }
     put_growth_line(analysis, growth, out);
     if (growth->turns)
         fputs(", saved for a backward that never comes.\n", out);

@@ -80,6 +80,12 @@ def main():
         loop = device["growth"]["loop"] or {}
         equal("validation: its own turns", (loop.get("line"), loop.get("turns")), (marked("LOOP", "validation"), 8))
         check(device["growth"]["per_iteration"] >= 16 * MIB, "validation: each turn leaves its graph")
+        text = " ".join(must_run([MEMTAP, "report", record(forks, folder, "collection")]).stdout.split())
+        line = marked("LINE", "collection")
+        check(f"until that loop ends: results from turns.py:{line} collection that the program keeps." in text,
+              "collection: the report says that results are kept", text[:400])
+        text = " ".join(must_run([MEMTAP, "report", Path(folder) / "validation.mtap"]).stdout.split())
+        check("saved for a backward that never comes" in text, "validation: the report says that its graphs are kept", text[:400])
         device = told("report", record(forks, folder, "train"))["devices"][0]
         equal("train: iterations are steps", (device["iterations"], device["counted_by"], device["loop"]), (12, "optimizer steps", None))
         equal("train: growth", device["growth"]["per_iteration"], 2 * MIB)

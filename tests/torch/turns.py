@@ -173,6 +173,21 @@ def validation():
         validate(net)
 
 
+def collection():
+    """An evaluation that keeps its results, and no graph."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        x = torch.ones(256, 512, device="cuda")
+        F.mse_loss(net(x), x).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    results = []
+    with torch.no_grad():
+        for _ in range(8):  # LOOP collection
+            results.append(net(torch.ones(8192, 512, device="cuda")))  # LINE collection
+
+
 def train():
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
