@@ -86,13 +86,12 @@ static bool differ(const struct calls *a, const struct calls *b, long first, lon
         groups = a->at[i].group >= groups ? a->at[i].group + 1u : groups;
     for (unsigned group = 0; group < groups; group++)
         if (differ_in(a, b, group, &number, texts)) {
-            snprintf(
-                what, what_size,
-                "ranks %ld and %ld make different calls to all ranks: call %zu%s is %s on rank "
-                "%ld, %s on rank %ld; real ranks would wait for each other, unless the values "
-                "they exchange make the calls equal",
-                first, other, number, group ? " of a further group" : "", texts[0], first, texts[1],
-                other);
+            snprintf(what, what_size,
+                     "ranks %ld and %ld make different collective calls: call %zu%s is %s on rank "
+                     "%ld, %s on rank %ld; real ranks would wait for each other, unless the values "
+                     "they exchange make the calls equal",
+                     first, other, number, group ? " of another group" : "", texts[0], first,
+                     texts[1], other);
             return true;
         }
     return false;

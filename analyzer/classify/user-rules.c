@@ -116,7 +116,7 @@ static int text(struct parser *parser, char **out)
         size = word(parser, '#', &begin);
     }
     if (!size)
-        return wrong(parser, begin, "expected a text");
+        return wrong(parser, begin, "expected a value");
     *out = strndup(begin, size);
     return *out ? 0 : -ENOMEM;
 }
@@ -131,7 +131,7 @@ static int read_range(struct parser *parser, const char *text, const char *from,
     bool has_end = !rc && !strncmp(at, "..", 2) && at[2];
     if (!rc && *at && strncmp(at, "..", 2))
         return wrong(parser, from + (at - text),
-                     "expected the end or .. and a second number after this number");
+                     "expected nothing after this number, or .. and a second number");
     if (!rc && !*at)
         condition->most = condition->least;
     if (!rc && !strcmp(text, ".."))

@@ -114,7 +114,7 @@ static void find_advice(struct mt_oom_story *story)
     if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
         advise(story, "checkpoint", "checkpoint activations",
                bytes_of(story, MT_CATEGORY_ACTIVATIONS));
-    advise(story, "optimizer:adam8bit", "keep the optimizer's state in 8 bits",
+    advise(story, "optimizer:adam8bit", "keep the optimizer state in 8 bits",
            wide_state(story) / 4 * 3);
 }
 

@@ -51,7 +51,7 @@ static const struct {
       [MT_HOLDERS_REFUSED] = {"refused",
                               "the system did not allow the child process that reads them"},
       [MT_HOLDERS_CRASHED] = {"crashed", "the child process that reads them crashed"},
-      [MT_HOLDERS_MEMORY] = {"memory", "there was no memory for more of them"},
+      [MT_HOLDERS_MEMORY] = {"memory", "memory for more of them ran out"},
       [MT_HOLDERS_PYTHON_UNKNOWN] = {"python_unknown", "memtap cannot read this Python's objects"},
       [MT_HOLDERS_TORCH_UNKNOWN] = {"torch_unknown", "memtap cannot read this PyTorch's tensors"},
       [MT_HOLDERS_PYTHON_ENDED] = {"python_ended", "Python was shutting down"},

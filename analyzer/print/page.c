@@ -239,11 +239,11 @@ static void print_import_notes(const struct mt_page *page)
                     mt_size_text(other, device->at.reserved));
     }
     if (unknown)
-        fprintf(
-            page->out,
-            "\nThe profiler's totals have another %s, allocated before its first event; nothing "
-            "else\nis known about it, and all sizes here leave it out.\n",
-            mt_size_text(size, strtoull(unknown, NULL, 10)));
+        fprintf(page->out,
+                "\nThe profiler's totals include another %s, allocated before its first event. "
+                "Nothing\nelse "
+                "is known about it, and no size here includes it.\n",
+                mt_size_text(size, strtoull(unknown, NULL, 10)));
 }
 
 void mt_page_notes(const struct mt_page *page)

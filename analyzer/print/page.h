@@ -73,7 +73,7 @@ void mt_page_notes(const struct mt_page *page);
 /* Print invalid frees, and frees by other threads, of programs without PyTorch. */
 void mt_page_frees(const struct mt_page *page);
 
-/* Write "the forward of iteration 3", "start-up", "the profile run", "step 5" of a server */
+/* Write "the forward pass of iteration 3", "start-up", "the profile run", "step 5" of a server */
 /* Write a loop as "train.py:12"; return out. */
 const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size);
 

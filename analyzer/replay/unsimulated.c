@@ -84,7 +84,7 @@ static void put_where(char out[MT_UNSIMULATED_TEXT], const struct mt_unsimulated
     snprintf(out, MT_UNSIMULATED_TEXT, "%s %s%s", mt_count_text(count, all), what,
              all == 1 ? "" : "s");
     if (lines > 1)
-        mt_text_append(out, MT_UNSIMULATED_TEXT, " at %zu lines, %s of them", lines,
+        mt_text_append(out, MT_UNSIMULATED_TEXT, " at %zu lines, including %s", lines,
                        mt_count_text(part, most));
     mt_text_append(out, MT_UNSIMULATED_TEXT, "%s at %s%s", read, stack ? place : "an unknown line",
                    lines > 1 ? "," : "");

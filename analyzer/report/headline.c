@@ -115,20 +115,21 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
                 mt_rule_guesses(remark.rule) ? "a guess: " : "", rule);
         break;
     case MT_REMARK_PREVIOUS:
-        fprintf(out, "That includes %s from the iteration before, live while the next is made by ",
+        fprintf(out,
+                "That includes %s from the previous iteration, still live while the next is "
+                "allocated by ",
                 bytes);
         break;
     case MT_REMARK_RECOMPUTED:
-        fprintf(out, "That includes %s which backward recomputes at once for the checkpoint at ",
+        fprintf(out, "That includes %s that backward recomputes at once for the checkpoint at ",
                 bytes);
         end = "; checkpoints around smaller parts recompute less at once";
         break;
     case MT_REMARK_CONTEXT:
-        fprintf(
-            out,
-            "On %s, %s of CUDA context and modules is left, with no tensors at the peak or later; "
-            "the first tensor there was allocated by ",
-            mt_device_text(device, remark.device), bytes);
+        fprintf(out,
+                "CUDA context and modules use %s on %s, which has no tensors at the peak or later; "
+                "the first tensor there was allocated by ",
+                bytes, mt_device_text(device, remark.device));
         break;
     default:
         return;
@@ -150,8 +151,8 @@ static void say_pool(const struct mt_device *device, FILE *out)
         fprintf(out, "%zu allocations of %s have %s; they are", pool->pieces, pool->package,
                 mt_size_text(bytes, pool->bytes));
     fprintf(out,
-            " likely a pool, and memtap does not see what is in it. With %s in %s the library asks "
-            "CUDA for %s.\n",
+            " likely a pool, and memtap cannot see inside it. With %s in %s, the library "
+            "requests %s from CUDA.\n",
             pool->setting, pool->place, pool->effect);
 }
 

@@ -15,15 +15,20 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     const struct mt_oom *oom = story->oom;
     uint32_t line = mt_oom_line(page.definitions, oom);
     char wanted[MT_SIZE_TEXT], name[MT_SIZE_TEXT], where[200], on[MT_SIZE_TEXT + 8] = "";
-    char phase[48] = "";
+    char phase[80] = "";
     if (analysis->n_devices > 1)
         snprintf(on, sizeof on, " on %s", mt_device_text(name, oom->device));
     const struct mt_spans *spans = story->device ? story->device->spans : NULL;
     if (story->span && spans &&
         (spans->serves || story->span->iteration || mt_span_is_beside(spans, story->span))) {
         mt_span_text(where, sizeof where, spans, story->span);
-        bool has_article = !spans->serves && !strncmp(where, "the ", 4);
-        snprintf(phase, sizeof phase, ", %.44s", where + (has_article ? 4 : 0));
+        const char *pass = spans->serves ? NULL : strstr(where, " pass of ");
+        if (pass) /* the line has no room for "in the forward pass of" */
+            snprintf(phase, sizeof phase, " in %.*s, %.44s", (int)(pass - where - 4), where + 4,
+                     pass + strlen(" pass of "));
+        else
+            snprintf(phase, sizeof phase, ", %.44s",
+                     where + (!spans->serves && !strncmp(where, "the ", 4) ? 4 : 0));
     }
     size_t used = (size_t)snprintf(out, size, "Out of memory%s%s: %s", on, phase,
                                    mt_size_text(wanted, oom->wanted));

@@ -210,7 +210,7 @@ static void print_rest(const struct mt_page *page, const struct mt_oom_rest *res
                 mt_size_text(a, rest->more), mt_reach_words[rest->known],
                 rest->of_backward ? " with Adam" : "");
     if (rest->layers)
-        fprintf(page->out, "    modelled from %zu equal layers, %zu of them seen\n", rest->layers,
+        fprintf(page->out, "    modelled from %zu equal layers (%zu seen)\n", rest->layers,
                 rest->seen);
     if (rest->state)
         fprintf(page->out, "    the optimizer's first step still needs %s for its state%s\n",

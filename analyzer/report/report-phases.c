@@ -30,8 +30,8 @@ void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const st
     else if (span->iteration && span->phase == MT_PHASE_OUTSIDE)
         snprintf(out, size, "iteration %u", span->iteration);
     else if (span->iteration)
-        snprintf(out, size, "the %s of iteration %u", mt_phase_names[span->phase].label,
-                 span->iteration);
+        snprintf(out, size, "the %s%s of iteration %u", mt_phase_names[span->phase].label,
+                 span->phase == MT_PHASE_STEP ? "" : " pass", span->iteration);
     else
         snprintf(out, size, "%s", mt_phase_names[span->phase].label);
 }
@@ -87,10 +87,9 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
         fprintf(page->out, " (%s)", where);
     putc('\n', page->out);
     if (page->analysis->replay.visits.gave_up && mt_spans_may_turn(device->spans))
-        fprintf(
-            page->out,
-            "  turns of loops not counted: allocations moved between lines more than %s times\n",
-            mt_count_text(count, MT_VISITS_MOST));
+        fprintf(page->out,
+                "  loop turns not counted: allocations moved between lines more than %s times\n",
+                mt_count_text(count, MT_VISITS_MOST));
 }
 
 /* Return the largest category that every iteration makes anew, and that can be reduced. */

@@ -61,13 +61,13 @@ void mt_page_unneeded(const struct mt_page *page, const struct mt_device *device
                 when);
     if (!unneeded->bytes && !unneeded->passed && !unneeded->unknown)
         return;
-    fprintf(page->out, "\nNot needed %s, by launched kernels, copies and fills: %s\n", when,
+    fprintf(page->out, "\nNot needed %s, judging by launched kernels, copies and fills: %s\n", when,
             unneeded->bytes ? mt_size_text(size, unneeded->bytes) : "nothing known");
     if (unneeded->bytes)
         fprintf(page->out, "  (unless a kernel computed or loaded the address)\n");
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         print_kind(page, kind, &unneeded->kind[kind]);
-    print_apart(page, "last used before, but by the line that allocates then",
+    print_apart(page, "last used before, by the line that allocates at that moment",
                 unneeded->of_own_line);
     print_apart(page, "unknown: their addresses were passed in memory", unneeded->passed);
     print_apart(page, "unknown: the recording ended before their uses were written",

@@ -44,7 +44,7 @@ int mt_explain_stack(const struct mt_analysis *analysis, uint32_t stack, FILE *o
 
 /* Every live block of an analysis, by address: as a table, or as JSON. */
 
-#define MT_NO_MATCH "No block of these matches what was asked for.\n" /* a filter left none */
+#define MT_NO_MATCH "No matching blocks.\n" /* a filter left none */
 
 void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
 

@@ -121,8 +121,8 @@ void mt_page_host(const struct mt_page *page)
     struct mt_host_rounded rounded = mt_host_rounded_find(host);
     if (mt_info(page->definitions, "torch") && rounded.bytes > sums->bytes / 2)
         fprintf(page->out,
-                "%s of these have power-of-two sizes: PyTorch rounds requests for page-locked\n"
-                "memory up to one, so up to %s may be rounding.\n",
+                "%s of these have power-of-two sizes. PyTorch rounds requests for page-locked\n"
+                "memory up to a power of two, so up to %s may be rounding.\n",
                 mt_count_text(time, rounded.blocks), mt_size_text(most, rounded.bytes / 2));
 }
 

@@ -62,7 +62,7 @@ void mt_quota_describe(const struct mt_quota *quota, char *text, size_t size)
     char much[MT_SIZE_TEXT];
     bool is_output = quota->given > output_of(quota);
     snprintf(text, size, "memtap stopped reading: %s more than %s; %s=SIZE allows more",
-             is_output ? "it stands for" : "it needs",
+             is_output ? "it expands to" : "it needs",
              mt_size_text(much, is_output ? output_of(quota) : memory_of(quota)),
              mt_limit_variables[is_output ? MT_LIMIT_OUTPUT : MT_LIMIT_MEMORY]);
 }

@@ -14,8 +14,8 @@ static const struct {
     const char *expected;
 } allow_keys[ALLOW_KEYS] = {
     [ALLOW_LIMIT] = {"limit", MT_TOML_STRING, "the name of a limit, such as \"peak\""},
-    [ALLOW_EXTRA] = {"extra", MT_TOML_INTEGER, "a text such as \"500 MiB\" or \"5 %\""},
-    [ALLOW_REASON] = {"reason", MT_TOML_STRING, "a text"},
+    [ALLOW_EXTRA] = {"extra", MT_TOML_INTEGER, "a string such as \"500 MiB\" or \"5 %\""},
+    [ALLOW_REASON] = {"reason", MT_TOML_STRING, "a string"},
     [ALLOW_UNTIL] = {"until", MT_TOML_DATE, "a date such as 2027-01-31, without quotation marks"},
 };
 
@@ -81,7 +81,8 @@ static int read_allowance(const struct mt_budget_parser *parser, const struct mt
     if (!allowance->limit || !allowance->text || !allowance->reason)
         return -ENOMEM;
     if (!allowance->reason[strspn(allowance->reason, " ")])
-        return mt_budget_wrong(parser, found[ALLOW_REASON], "the reason is empty; expected a text");
+        return mt_budget_wrong(parser, found[ALLOW_REASON],
+                               "the reason is empty; expected a string");
     if (!find_limit(parser->budget, allowance->limit))
         return mt_budget_wrong(
             parser, found[ALLOW_LIMIT],

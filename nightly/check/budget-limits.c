@@ -87,7 +87,8 @@ int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt
                           enum mt_unit unit, struct mt_amount *amount, char **text)
 {
     char why[200];
-    int rc = mt_budget_expect(parser, at, MT_TOML_INTEGER, "a text such as \"22 GiB\" or \"+2 %\"");
+    int rc =
+        mt_budget_expect(parser, at, MT_TOML_INTEGER, "a string such as \"22 GiB\" or \"+2 %\"");
     if (rc)
         return rc;
     if (mt_amount_parse(at->text, amount, why, sizeof why))

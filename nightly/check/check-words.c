@@ -69,7 +69,10 @@ static void add_excess(char out[MT_FINDING_TEXT], const struct mt_finding *findi
 {
     char amount[MT_AMOUNT_TEXT];
     uint64_t over = finding->value - finding->most;
-    ADD(out, "%s ", mt_amount_text(amount, unit_of(finding), over));
+    if (unit_of(finding) == MT_PERCENT)
+        ADD(out, "%.1f points ", (double)over / 100);
+    else
+        ADD(out, "%s ", mt_amount_text(amount, unit_of(finding), over));
     if (unit_of(finding) == MT_BYTES && finding->most)
         ADD(out, "(%.1f %%) ", 100.0 * (double)over / (double)finding->most);
     ADD(out, "over ");
@@ -102,7 +105,7 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     mt_amount_text(amount, MT_BYTES, blame->bytes);
     const char *category = mt_categories[site->category].label;
     if (finding->limit->subject == MT_OF_GROWTH)
-        ADD(out, "; left behind in all: %s of %s by ", amount, category);
+        ADD(out, "; left behind in total: %s of %s by ", amount, category);
     else if (blame->is_growth)
         ADD(out, "; %s the growth, %s of %s by ",
             is_most_of_growth(finding) ? "most of" : "part of", amount, category);

@@ -208,7 +208,7 @@ static void put_head(const struct proposal *p)
         mt_put_text(p->out, p->run[i].path, MT_FOR_PLAIN);
         putc('\n', p->out);
     }
-    fprintf(p->out, "# with %.6g %% over what was measured.\n\n", (double)p->headroom / 100);
+    fprintf(p->out, "# with a margin of %.6g %%.\n\n", (double)p->headroom / 100);
 }
 
 static void put_allow(const struct proposal *p)

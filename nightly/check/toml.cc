@@ -78,7 +78,7 @@ const char *kind_name(const toml::node &node)
     case toml::node_type::array:
         return "an array";
     case toml::node_type::string:
-        return "a text";
+        return "a string";
     case toml::node_type::boolean:
         return "true or false";
     case toml::node_type::date:

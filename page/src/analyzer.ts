@@ -22,7 +22,7 @@ export interface Device {
 export interface Span {
   moment: number; time_ns: number; phase: string; iteration: number; most: number;
   evaluates: boolean;
-  where: string; // in words: "the forward of iteration 3"
+  where: string; // in words: "the forward pass of iteration 3"
 }
 export interface Oom { slot: number; moment: number; time_ns: number; requested: number; went_on: boolean; }
 export interface Node {

@@ -21,7 +21,7 @@ NAME = "memtap"
 GUIDE = (
     "Traces (*.mtap) are recordings of GPU memory. Start with report: the peak by category and line. Then use oom if the "
     "program ran out of memory, plan for settings and changes that need less, diff for two runs, blocks for single blocks. "
-    "Sizes are bytes, times nanoseconds. certainty tells how certain a category is."
+    "Sizes are bytes, times nanoseconds. certainty says how sure memtap is of a category."
 )
 MOST_ROWS = 1000
 MOST_ANSWER = 8 << 20  # bytes: parsed, checked and packed again, the JSON uses ten times as much

@@ -74,10 +74,11 @@ CUresult cuGetExportTable(const void **out, const CUuuid *id)
     name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (strncmp(name, "libcudnn_", strlen("libcudnn_")) &&
         !atomic_exchange_explicit(&reported, 1, memory_order_relaxed))
-        sim_print("%s has NVIDIA's CUDA runtime (or CUPTI) linked in, which works with NVIDIA's "
-                  "driver only: its CUDA calls fail here. Use a build that loads libcudart.so (of "
-                  "your own: nvcc --cudart shared), or record it on a GPU",
-                  path);
+        sim_print(
+            "%s has NVIDIA's CUDA runtime (or CUPTI) linked in, which works only with NVIDIA's "
+            "driver: its CUDA calls fail here. Use a build that loads libcudart.so (if it is your "
+            "own: nvcc --cudart shared), or record it on a GPU",
+            path);
     if (out)
         *out = NULL;
     return CUDA_ERROR_NOT_SUPPORTED;

@@ -96,7 +96,7 @@ static bool read_row(struct sender *sender, const struct nccl_operation *operati
         return false;
     if (row.size != operation->size || row.type != (uint32_t)operation->type) {
         sim_print("rank %d broadcasts %llu bytes where rank %d waits for %llu: their calls differ; "
-                  "what it sends from here on is not known",
+                  "what it sends from here on is unknown",
                   sender->rank, (unsigned long long)row.size, operation->comm->rank,
                   (unsigned long long)operation->size);
         return false;

@@ -231,7 +231,7 @@ def test_refused():
     check(done.returncode == 2 and "used no GPU" in done.stdout, done.stdout)
     done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "dies")
     check(done.returncode == 2 and "signal 11" in done.stdout, done.stdout)
-    check("1 more that is unknown ended the same way" in fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even").stdout,
+    check("1 more with unknown results ended the same way" in fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even").stdout,
           "what ended alike is told once")
 
 

@@ -94,7 +94,7 @@ def check_snapshot():
     events, said = texts[4]
     for name, other in texts.items():
         assert other[0] == events, name
-    assert "9 events imported" in said and "3 blocks were allocated before the first event; of 2 the file has only the free" in said, said
+    assert "9 events imported" in said and "3 blocks were allocated before the first event; for 2, the file has only the free" in said, said
     live, seen = totals(events)
     assert live == {BASE: 512, BASE + (64 << 20): 58 * MIB}, live
     assert [kind for kind, _ in seen] == ["alloc", "alloc", "alloc", "free", "free", "alloc", "alloc", "free", "oom"], seen

@@ -214,7 +214,7 @@ def check_bad_input():
     for ask_for in (trace.events, trace.report):
         assert "more than 10 events; " in problem(ask_for) and " allows more" in problem(ask_for), problem(ask_for)
     memtap.limits(output=1)
-    assert "stands for more than 1 B; MEMTAP_MOST_OUTPUT=SIZE allows more" in problem(trace.stacks), problem(trace.stacks)
+    assert "it expands to more than 1 B; MEMTAP_MOST_OUTPUT=SIZE allows more" in problem(trace.stacks), problem(trace.stacks)
     assert "MEMTAP_MOST_OUTPUT" in problem(memtap.open, "training.mtap")
     memtap.limits(memory="much")
     assert problem(trace.blocks) .startswith("MEMTAP_MOST_MEMORY 'much' is not a size; "), problem(trace.blocks)

@@ -29,7 +29,7 @@ import pyarrow, threading
 for table in (trace.events(), trace.blocks(), trace.blocks(None), trace.stacks(), trace.categories(), trace.phases(), trace.ranks()):
     table.to_arrow().validate(full=True)
     assert pyarrow.schema(table).equals(table.to_arrow().schema)
-assert pyarrow.schema(trace.blocks()).field("size").metadata == {b"unit": b"bytes", b"meaning": b"as the allocator counts it"}
+assert pyarrow.schema(trace.blocks()).field("size").metadata == {b"unit": b"bytes", b"meaning": b"size, as the allocator counts it"}
 reader = pyarrow.RecordBatchReader.from_stream(trace.events())
 first = reader.read_next_batch()
 del trace

@@ -82,11 +82,11 @@ for ranks, has_other, command in TOGETHER:
         loop = f"for r in $(seq 0 {ranks - 1}); do RANK=$r WORLD_SIZE=9 '{program}' 1 2; done"
         said = subprocess.run([memtap, "run", "-o", "j.mtap", "sh", "-c", loop], cwd=folder, env=plain,
                               stderr=subprocess.PIPE, text=True, check=True, timeout=300).stderr.splitlines()
-        wanted = f"memtap: all of them: memtap report {command}" if command else None
+        wanted = f"memtap: all traces: memtap report {command}" if command else None
         if len(said) != ranks + bool(command) or (command and said[-1] != wanted):
             faults.append(f"of {ranks} ranks is said {said}, not {wanted}")
         elif command:
-            line = wanted.partition("all of them: memtap ")[2]
+            line = wanted.partition("all traces: memtap ")[2]
             report = subprocess.run(["sh", "-c", f"'{memtap}' {line}"], cwd=folder, capture_output=True, text=True,
                                     check=True).stdout
             faults += [f"rank {rank} is not in the report of all" for rank in range(ranks)

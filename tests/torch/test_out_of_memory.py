@@ -96,7 +96,7 @@ def test_library():
             check(not remedy or remedy in text, f"library, {mode}: the remedy in {text[:300]}")
         ended = subprocess.run([str(word) for word in [*harness.recorded(pathlib.Path(work) / "t.mtap"), harness.PYTHON, program, "held"]],
                                stderr=subprocess.PIPE, text=True, check=False).stderr
-    check("Out of memory, backward " in ended and "libcublas" in ended, f"library: run says {ended[-300:]}")
+    check("Out of memory in backward, " in ended and "libcublas" in ended, f"library: run says {ended[-300:]}")
 
 
 def test_kept():

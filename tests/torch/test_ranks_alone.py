@@ -133,7 +133,7 @@ def check_sent(work):
     harness.equal("what rank 0 sent", sorted(done.stdout.splitlines()),
                   sorted(["4711 [{'name': 'run 7'}] [0, 0]", "4711 [{'name': 'run 7'}] [2, 2, 2, 2]"] +
                          2 * (read + [waited.format(0), waited.format(2)])))
-    check("memtap: ranks 0 and 2 make different calls to all ranks: call 7 is an all-reduce on rank 0, none on rank 2; real "
+    check("memtap: ranks 0 and 2 make different collective calls: call 7 is an all-reduce on rank 0, none on rank 2; real "
           "ranks would wait for each other" in done.stderr, f"a call of rank 0 only: {done.stderr}")
     check("rank 0 broadcasts 16 bytes where rank 2 waits for 32: their calls differ" in done.stderr,
           f"calls that differ: {done.stderr}")

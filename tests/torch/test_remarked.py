@@ -12,9 +12,9 @@ PROGRAM = Path(__file__).resolve().with_name("remarked.py")
 REMARKS = {
     "autocast": ("weight_copies", 4 * 2 << 20, "weight copies (16-bit copy of a parameter, cached by autocast), from "),
     "loaded": ("weight_copies", 8 << 20, "weight copies (a guess: loaded from a checkpoint, as large as a parameter), from "),
-    "previous": ("previous_turn", 32 << 20, "from the iteration before, live while the next is made by "),
-    "recomputed": ("recomputed", 0, "which backward recomputes at once for the checkpoint at "),
-    "reentrant": ("recomputed", 0, "which backward recomputes at once for the checkpoint at "),
+    "previous": ("previous_turn", 32 << 20, "from the previous iteration, still live while the next is allocated by "),
+    "recomputed": ("recomputed", 0, "that backward recomputes at once for the checkpoint at "),
+    "reentrant": ("recomputed", 0, "that backward recomputes at once for the checkpoint at "),
     "context": ("context", 0, "the first tensor there was allocated by "),
 }
 

@@ -69,7 +69,7 @@ def check_unneeded(work, forks):
         now = int(re.search(r"^peak (\d+)", output, re.M)[1])
         equal(f"without {name}", (code, peak - now), (0, unneeded[kind]["bytes"]))
     text = harness.must_run([MEMTAP, "report", trace]).stdout
-    check("Not needed at the peak, by launched kernels, copies and fills: 120.00 MiB" in text, text)
+    check("Not needed at the peak, judging by launched kernels, copies and fills: 120.00 MiB" in text, text)
 
 
 def unneeded_of(trace):

@@ -179,7 +179,7 @@ START_TEST(faults_have_a_place)
     } faults[] = {
         {"[limits]\npeek = \"1 B\"", 2, 1, "unknown limit 'peek'; did you mean 'peak'?"},
         {"limits = { peek = \"1 B\" }", 1, 12, "unknown limit 'peek'"},
-        {"[limits]\npeak = 3.5", 2, 1, "'peak' is a number; expected a text"},
+        {"[limits]\npeak = 3.5", 2, 1, "'peak' is a number; expected a string"},
         {"[limits]\npeak = -3", 2, 1, "'-3' is not a size"},
         {"[limits]\nfragmentation = 3", 2, 1, "'fragmentation' is a fraction"},
         {"[limits]\npeak = \"3 GBs\"", 2, 1, "'3 GBs' is not a size; did you mean '3 G'?"},
@@ -198,7 +198,7 @@ START_TEST(faults_have_a_place)
          "reason = \"r\"\nuntil = 2027-01-01",
          4, 1, "there is no limit 'reserved'"},
         {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = \"2027-01-01\"", 4, 1,
-         "'until' is a text; expected a date"},
+         "'until' is a string; expected a date"},
         {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = 2027-02-30", 4, 19, "expected day"},
         {"# a table\n[`limits]\npeak = \"1 B\"", 2, 1, "not a TOML file"},
         {"ignore = \"1 MiB\"", 0, 0, "no limits"},
@@ -321,7 +321,7 @@ START_TEST(growth_is_never_ignored)
     ck_assert(f[2].is_broken);
     ck_assert_str_eq(mt_finding_text(text, &f[2]),
                      "growth: 512 B per iteration, 512 B over the limit of 0 B (+0 B over 0 B); "
-                     "left behind in all: 1.50 KiB of activations by train.py:12 log_loss");
+                     "left behind in total: 1.50 KiB of activations by train.py:12 log_loss");
 }
 END_TEST
 

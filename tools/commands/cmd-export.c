@@ -102,11 +102,11 @@ const struct mt_option mt_export_options[] = {
     {0, "to", "TIME", "leave out what began after this time", NULL, note_time, PLACE(export.to_ns)},
     {0, "newest", "N", "memory_viz: the newest N events at most", NULL, note_newest, PLACE(export.newest), 0, UINT64_MAX},
     {0, "table", "NAME", "csv, arrow: {}; the default is blocks", MT_TABLE_NAMES, note_table},
-    {0, "with", "FILE", "perfetto: join what torch.profiler or Nsight Systems\nrecorded of the same run", NULL,
+    {0, "with", "FILE", "perfetto: merge a recording of the same run by\ntorch.profiler or Nsight Systems", NULL,
      note_with, PLACE(export.with)},
-    {0, "every", "SECONDS", "pprof: write what is live in a running program so often,\neach time a file in the folder -o, until it ends", NULL, note_every},
+    {0, "every", "SECONDS", "pprof: write what is live in a running program at this\ninterval, one file each time in the folder -o", NULL, note_every},
     {0, "keep", "N", "with --every: keep the newest N files (" KEPT_FILES ")", NULL, mt_note_number, PLACE(keep), 1, 1000000},
-    MT_DEVICE_OPTION(arguments, export.question, "only CUDA's device N"),
+    MT_DEVICE_OPTION(arguments, export.question, "only CUDA device N"),
     {0, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels", NULL, mt_note_flag,
      PLACE(export.question.no_labels)},
     MT_RULES_OPTION(arguments, rules),
@@ -259,7 +259,7 @@ static int write_dataset(const struct mt_command *command, const struct argument
     static char output[] = "-o", no_more_options[] = "--", here[] = ".";
     int n = 0;
     if (!arguments->output)
-        return mt_fail_usage(command, "format %s is a folder of files; give it with -o",
+        return mt_fail_usage(command, "format %s writes a folder; name it with -o",
                              arguments->format->name);
     if (arguments->rules || arguments->export.question.one_device ||
         arguments->export.question.no_labels)

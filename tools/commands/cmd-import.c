@@ -27,11 +27,11 @@ static void print_result(const char *output, const struct mt_import_summary *sum
     putchar('\n');
     if (summary->before)
         printf("Note: %s blocks were allocated before the first event%s%s%s\n",
-               mt_count_text(count, summary->before), summary->freed_only ? "; of " : "",
+               mt_count_text(count, summary->before), summary->freed_only ? "; for " : "",
                summary->freed_only ? mt_count_text(other, summary->freed_only) : "",
-               summary->freed_only ? " the file has only the free, without a line" : "");
+               summary->freed_only ? ", the file has only the free, without a line" : "");
     if (summary->differing)
-        printf("Note: the final size of %s blocks does not follow from their request\n",
+        printf("Note: the final size of %s blocks cannot be derived from their requests\n",
                mt_count_text(count, summary->differing));
     if (summary->unknown_bytes)
         printf("Note: %s allocated before the first event is left out, as nothing else is known "
@@ -56,7 +56,7 @@ static void print_result(const char *output, const struct mt_import_summary *sum
          "some events have no time; they keep their order, a microsecond apart"},
         {summary->is_profile, "torch.profiler does not record segments; reserved memory is its "
                               "total"},
-        {summary->cut_devices, "there are more than 64 devices; the trace has the first ones"},
+        {summary->cut_devices, "there are more than 64 devices; the trace has the first 64"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].holds)

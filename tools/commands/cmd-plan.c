@@ -54,7 +54,7 @@ const struct mt_option mt_plan_options[] = {
      offsetof(struct plan_arguments, card.gpu)},
     {'m', "memory", "SIZE", "for a card of this memory, such as 24G or 512MiB", NULL, mt_note_text,
      offsetof(struct plan_arguments, card.memory)},
-    MT_DEVICE_OPTION(plan_arguments, trace.question, "show only CUDA's device N"),
+    MT_DEVICE_OPTION(plan_arguments, trace.question, "show only CUDA device N"),
     MT_COLOR_OPTION,
     {0},
 };

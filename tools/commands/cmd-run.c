@@ -295,8 +295,8 @@ static bool print_out_of_sight(const struct mt_manifest *manifest)
     if (!mt_manifest_out_of_sight(manifest, call, what))
         return false;
     if (!strcmp(call, "chroot"))
-        mt_say("no trace was found; a process changed its root directory (chroot), and a trace of "
-               "it would be below that directory");
+        mt_say("no trace was found; a process changed its root directory (chroot), so its trace "
+               "would be below that directory");
     else
         mt_say("no trace was written; %s was loaded by dlmopen into a namespace of its own, where "
                "memtap does not see CUDA calls",
@@ -310,7 +310,7 @@ static int check_loader(const char *program)
     char path[PATH_MAX];
     if (!mt_find_command(program, path) || !mt_is_of_musl(path))
         return 0;
-    return mt_fail("%s: built for musl, which cannot load memtap's library, built for glibc; run "
+    return mt_fail("%s: built for musl, so it cannot load memtap's library, which needs glibc; run "
                    "a glibc build of it",
                    program);
 }

@@ -72,13 +72,13 @@ static int read_categories(const struct mt_command *command, const char *value,
 #define MIN_SIZE_OPTION(help) {0, "min-size", "SIZE", help, NULL, mt_note_size, PLACE(question.filter.least)}
 #define CATEGORY_OPTION {0, "category", "NAME", "only blocks of these categories, comma-separated", \
     &MT_CATEGORIES(MT_CATEGORY_CHOICE)[1], mt_note_text, PLACE(categories)}
-#define MODULE_OPTION {0, "module", "NAME", "only blocks of this module and its parts: layers.3, *.mlp", \
+#define MODULE_OPTION {0, "module", "NAME", "only blocks of this module and submodules: layers.3, *.mlp", \
     NULL, mt_note_text, PLACE(question.filter.module)}
 #define TOP_OPTION(help) {0, "top", "N", help, NULL, mt_note_small_number, PLACE(question.filter.top), 1, UINT32_MAX}
 #define SORT_OPTION(help, choices) {0, "sort", "WHAT", help, choices, note_sort, PLACE(question.filter.sort)}
 
 /* The options of every command that classifies a trace. */
-#define QUESTION_OPTIONS AT_OPTION, MT_DEVICE_OPTION(mt_trace_arguments, question, "show only CUDA's device N"), \
+#define QUESTION_OPTIONS AT_OPTION, MT_DEVICE_OPTION(mt_trace_arguments, question, "show only CUDA device N"), \
     NO_LABELS_OPTION, RULES_OPTION, MT_COLOR_OPTION
 /* clang-format on */
 
@@ -158,7 +158,7 @@ const struct mt_option mt_blocks_options[] = {
 const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
 const struct mt_option mt_oom_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION,
-    {0, "try", NULL, "run the program again with the advised setting, on a\nsimulated card, and report how far it came", NULL,
+    {0, "try", NULL, "run the program again with the advised setting, on a\nsimulated card, and report how far it gets", NULL,
      mt_note_flag, PLACE(tries)},
     RANK_OPTION, NO_LABELS_OPTION,
     RULES_OPTION, MT_COLOR_OPTION, {0}};
@@ -170,10 +170,10 @@ const struct mt_option mt_stacks_options[] = {
     CATEGORY_OPTION, MODULE_OPTION, {0}};
 const struct mt_option mt_holders_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
-    {0, "of", "WHAT", "only the blocks of a line (train.py:42), or the block at an\naddress: all its holders", NULL, mt_note_text, PLACE(what)},
+    {0, "of", "WHAT", "only the blocks of a line (train.py:42), or the block at an\naddress, with all its holders", NULL, mt_note_text, PLACE(what)},
     {0, "at", "MOMENT", "holders (the last time they were recorded; the default),\n"
      "or as in memtap blocks", "holders peak end oom", note_held_moment, PLACE(question.moment)},
-    MT_DEVICE_OPTION(mt_trace_arguments, question, "show only CUDA's device N"), RANK_OPTION,
+    MT_DEVICE_OPTION(mt_trace_arguments, question, "show only CUDA device N"), RANK_OPTION,
     MIN_SIZE_OPTION("leave out branches of fewer bytes, instead of 1 % of all"), CATEGORY_OPTION,
     MODULE_OPTION, NO_LABELS_OPTION, RULES_OPTION, MT_COLOR_OPTION, {0}};
 /* clang-format on */
@@ -326,7 +326,7 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
     if (arguments->html && !is_unfiltered(arguments)) {
         mt_fail_usage(
             command,
-            "--html writes a page of the whole trace; of the other options it takes --rank");
+            "--html writes a page of the whole trace; it can be combined only with --rank");
         return -1;
     }
     return mt_find_traces(command, argv + operand, argc - operand, operands, arguments);

@@ -205,7 +205,7 @@ static void print_result(const struct mt_every_trace *every)
             return; /* too long to copy */
         used += (size_t)snprintf(line + used, sizeof line - used, " %s%s%s", quote, name, quote);
     }
-    mt_say("all of them: memtap report%s", line);
+    mt_say("all traces: memtap report%s", line);
 }
 
 void mt_every_trace_print(struct mt_every_trace *every)
@@ -215,7 +215,7 @@ void mt_every_trace_print(struct mt_every_trace *every)
     for (size_t i = 0; i < every->n; i++)
         plain &= is_plain(every->name[i]);
     if (every->n > MOST_NAMED && plain && !find_pattern(every, pattern))
-        mt_say("all of them: memtap report %s", pattern);
+        mt_say("all traces: memtap report %s", pattern);
     else if (every->n > 1)
         print_result(every);
     for (size_t i = 0; i < every->n; i++)

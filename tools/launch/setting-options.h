@@ -33,9 +33,9 @@ int mt_note_memory(const struct mt_typed *typed);
 #define MT_MADE_UP_OPTIONS(place)                                                                  \
     {0, "values", "SIZE", "simulate values of tensors up to this size (64K); 0: none", NULL,                  \
      MT_SIMULATION_TEXT(place, values)},                                                           \
-    {0, "skew", "HOW", "load of experts: even, zipf:S, or a file with loads", NULL,             \
+    {0, "skew", "HOW", "expert load: even, zipf:S, or a file with loads", NULL,             \
      MT_SIMULATION_TEXT(place, skew)},                                                             \
-    {0, "seed", "N", "seed of made-up values where they are not simulated", NULL,                         \
+    {0, "seed", "N", "seed for made-up values where they are not simulated", NULL,                         \
      MT_SIMULATION_TEXT(place, seed)},                                                             \
     {0, "boxes", "N", "find N boxes where scores are not simulated (0)", NULL,                    \
      MT_SIMULATION_TEXT(place, boxes)},                                                            \

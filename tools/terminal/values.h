@@ -71,9 +71,8 @@ int mt_read_time(const struct mt_command *command, const char *option, const cha
 int mt_note_redact(const struct mt_typed *typed);
 
 #define MT_REDACT_OPTION                                                                           \
-    {                                                                                              \
-        0,    "redact",                                                                            \
-        NULL, "hide folders and host names: a folder is four hexadecimal\ndigits",                 \
-        NULL, mt_note_redact}
+    {0,    "redact",                                                                               \
+     NULL, "hide folders and host names: a folder is shown as four\nhexadecimal digits",           \
+     NULL, mt_note_redact}
 
 #endif

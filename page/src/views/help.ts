@@ -22,7 +22,7 @@ export function help(place: HTMLElement) {
     make("dl", {}, ...KEYS.flatMap(([keys, what]) =>
       [make("dt", {}, ...keys.flatMap((key) => [make("kbd", {}, key), " "])), make("dd", {}, what)])),
     make("p", {}, "Click on the chart to select a moment. Drag to select a range and see what was allocated and freed in it: the lists then " +
-      "show what was allocated in the range and is still live at its end. Shift-click extends the selection to a range. Click on a category to see only that."),
+      "show what was allocated in the range and is still live at its end. Shift-click extends the selection to a range. Click a category to show it alone."),
     make("p", {}, "The address bar has a link to the current view."),
     make("form", { method: "dialog" }, make("button", {}, "Close")));
 }

@@ -236,7 +236,7 @@ def _late(answers: Answers) -> list[str]:
         about = f", {later / each:.1f} iterations" if each else ""
         lines += wrapped(
             f"{rank(row)}: {marked(row)} ({size_text(row['bytes'])}) at {place(row)}: {count(later)} events "
-            f"later{about}, than the median of {count(row['ranks'])}",
+            f"later{about} than the median of {count(row['ranks'])}",
             2,
             4,
         )
@@ -249,7 +249,7 @@ def _growing(answers: Answers) -> list[str]:
     for row in rows[:MOST_ROWS]:
         by = f": {marked(row)} at {place(row)}" if row["category"] else ""
         also = f" (and {count(row['ranks'] - 1)} other ranks)" if row["category"] and row["ranks"] > 1 else ""
-        lines += wrapped(f"{rank(row)}, {change(row['growth'])} an iteration{by}{also}", 2, 4)
+        lines += wrapped(f"{rank(row)}, {change(row['growth'])} per iteration{by}{also}", 2, 4)
     return [*lines, *([] if rows else ["  no rank"]), *_left_out(len(rows) - MOST_ROWS, "ranks")]
 
 

@@ -111,7 +111,7 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
     mt_size_text(used, outcome->used);
     mt_size_text(memory, card->memory);
     if (outcome->end == MT_FIT_FITS && outcome->fills_card)
-        snprintf(how, sizeof how, "uses whatever is there");
+        snprintf(how, sizeof how, "uses all memory there is");
     else if (outcome->end == MT_FIT_FITS && attempt->is_huge)
         snprintf(how, sizeof how, "uses %s", used);
     else if (outcome->end == MT_FIT_FITS)

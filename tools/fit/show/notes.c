@@ -371,8 +371,7 @@ void mt_fit_print_notes(const struct mt_fit_answers *answers, const struct mt_st
         }
     }
     if (alike)
-        say(&notes, "%zu more that %s unknown ended the same way.", alike,
-            alike == 1 ? "is" : "are");
+        say(&notes, "%zu more with unknown results ended the same way.", alike);
     print(&notes);
     note_ranks(&notes);
     note_flushes(&notes);
