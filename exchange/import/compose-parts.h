@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of compose.c: the state that the events have led to, and how events are
+/* Shared by the files of compose.c: the state after the events so far, and how events are
  * written. */
 #ifndef MT_IMPORT_COMPOSE_PARTS_H
 #define MT_IMPORT_COMPOSE_PARTS_H
@@ -12,13 +12,14 @@
 
 #include <stdbool.h>
 
-/* The events of all devices, from the records' file, in the order of their times. */
+/* The events of all devices in time order, read from the records' file. */
 
 #define MT_SPOOL_EVENTS 512u
 
 struct mt_spool {
     FILE *file;       /* the records' */
-    bool has_devices; /* each device has its part of the file; else each run of times has */
+    bool has_devices; /* each device has its part of the file; otherwise each run of rising times
+                         has one */
     struct mt_spool_part {
         struct mt_import_event some[MT_SPOOL_EVENTS];
         uint64_t next, end; /* events of the file */
@@ -30,8 +31,8 @@ struct mt_spool {
     int rc;
 };
 
-/* Begin at the first event; may be called again. Return 0 or a negative errno. The caller must end
- * it in any case; a zeroed struct counts as not begun. */
+/* Start at the first event; may be called again. Return 0 or a negative errno. The caller must end
+ * it in any case; a zeroed struct counts as not started. */
 int mt_spool_begin(struct mt_spool *spool, struct mt_records *records);
 void mt_spool_end(struct mt_spool *spool);
 
@@ -39,28 +40,28 @@ void mt_spool_end(struct mt_spool *spool);
  * spool->rc. */
 bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event);
 
-/* Return the device's next event without consuming it; NULL: there is none, or devices have no
+/* Return the device's next event without consuming it, or NULL if there is none or devices have no
  * parts. */
 const struct mt_import_event *mt_spool_peek(const struct mt_spool *spool, unsigned device);
 
 /*
  * The state of PyTorch's allocator at a moment of a snapshot: segments and the blocks in them.
- * Events have the requested bytes; how much a block uses follows from the free piece that it was
- * cut from.
+ * Events have the requested bytes; a block's size is derived from the free piece that it was cut
+ * from.
  */
 
 struct mt_import_extent {
     uint64_t address, size;
     uint32_t tag, lane; /* the caller's */
-    uint64_t requested; /* of a block: bytes; 0: as many as it has */
+    uint64_t requested; /* bytes requested for a block; 0: its whole size */
     uint16_t device;
-    bool is_pending; /* a block whose free was requested: its memory is not free yet */
-    bool waits;      /* ... for other streams, the trace says */
+    bool is_pending; /* a block whose free was requested but not completed */
+    bool waits;      /* the trace says that it waits for other streams */
     bool is_small;   /* a segment of the small pool */
     bool is_pages;   /* a segment that grows page by page */
 };
 
-/* Non-overlapping pieces of memory, by address. A zeroed struct is empty. */
+/* Non-overlapping pieces of memory, sorted by address. A zeroed struct is empty. */
 struct mt_extents {
     struct mt_import_extent *extent; /* 0 is none */
     uint32_t n, first_free;          /* free ones are linked by tag */
@@ -70,7 +71,7 @@ struct mt_extents {
 };
 
 void mt_extents_clear(struct mt_extents *extents);
-/* Add an extent. 0, -EEXIST if one begins there, or -ENOMEM. */
+/* Add an extent. Return 0, -EEXIST if one begins there, or -ENOMEM. */
 int mt_extents_add(struct mt_extents *extents, const struct mt_import_extent *extent);
 /* Return the extent that begins there, or NULL. Valid until the next change. */
 struct mt_import_extent *mt_extents_at(const struct mt_extents *extents, uint64_t address);
@@ -78,7 +79,7 @@ struct mt_import_extent *mt_extents_at(const struct mt_extents *extents, uint64_
  * NULL if there is none. */
 void mt_extents_remove(struct mt_extents *extents, uint64_t address);
 
-/* Return how many bytes a block uses that begins there and was requested with so many. */
+/* Return the size of a block that begins there and for which so many bytes were requested. */
 uint64_t mt_block_bytes(const struct mt_extents *segments, const struct mt_extents *blocks,
                         uint64_t address, uint64_t requested);
 
@@ -99,7 +100,7 @@ struct mt_composer {
     struct mt_spool spool;
     uint64_t time_ns;
     size_t next_note;
-    uint64_t running; /* the backward node that runs in autograd's thread, and its line; 0: none */
+    uint64_t running; /* the backward node running in autograd's thread, and its line; 0: none */
     uint32_t lane[AUTOGRAD_THREAD + 1][MT_IMPORT_DEVICES]; /* that a thread has on a device */
     bool is_writing;
     int rc;
@@ -115,14 +116,14 @@ void mt_compose_write(struct mt_composer *self, enum mt_kind kind, unsigned devi
 
 const struct mt_whence *mt_compose_whence(const struct mt_composer *self, uint32_t number);
 
-/* Return the thread that requests from there. */
+/* Return the thread that makes requests from there. */
 uint32_t mt_compose_thread(const struct mt_composer *self, const struct mt_whence *whence);
 
-/* Note the node that autograd's thread runs from now on: its name and its line of forward. */
+/* Note the node that autograd's thread runs from now on: its name and its forward line. */
 void mt_compose_node(struct mt_composer *self, unsigned device, uint32_t thread,
                      const struct mt_whence *whence);
 
-/* Write that a block or a segment is allocated or freed. */
+/* Write the allocation or free of a block or segment. */
 void mt_compose_alloc(struct mt_composer *self, const struct mt_import_extent *block);
 void mt_compose_segment(struct mt_composer *self, const struct mt_import_extent *segment,
                         uint32_t whence, bool is_free);

@@ -20,8 +20,8 @@ const struct mt_whence *mt_compose_whence(const struct mt_composer *self, uint32
     return &self->records->whence[number < self->records->n_whence ? number : 0];
 }
 
-/* Return the thread. Autograd's threads have no Python: if frames were recorded, an event without
- * any is theirs. */
+/* Return the thread. Autograd's threads have no Python frames: if frames were recorded, an event
+ * without any belongs to them. */
 uint32_t mt_compose_thread(const struct mt_composer *self, const struct mt_whence *whence)
 {
     bool is_autograd = whence->is_autograd ||
@@ -48,8 +48,8 @@ void mt_compose_node(struct mt_composer *self, unsigned device, uint32_t thread,
     self->running = node;
 }
 
-/* Write the details of a request: its stream and pool, if they changed, and how much smaller it was
- * than the block. */
+/* Write a request's details: its stream and pool if they changed, and how much smaller it was than
+ * the block. */
 static void write_request(struct mt_composer *self, const struct mt_import_extent *block,
                           uint32_t thread)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes over the events. The first finds what was allocated before them: what they free, or
- * what is live at the end, without an allocation. The second writes the trace.
+ * Two passes over the events. The first finds what was allocated before them: whatever they free,
+ * or leave live at the end, without allocating it. The second writes the trace.
  */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define MOST_PAGES (1u << 20)
-#define STEPS_A_PAGE 32u /* of mt_work_is_too_much: a page is kept, sorted and written */
+#define STEPS_A_PAGE 32u /* units of mt_work_is_too_much: a page is stored, sorted and written */
 #define NO_WHENCE UINT32_MAX
 
 static void fail(struct mt_composer *self, int rc)
@@ -22,7 +22,7 @@ static void fail(struct mt_composer *self, int rc)
         self->rc = rc;
 }
 
-/* Note what was allocated at first and still is. */
+/* Note initial allocations that are still live. */
 static void was_there(struct mt_composer *self, bool is_segment, struct mt_import_extent extent)
 {
     struct mt_import_extent **list = is_segment ? &self->first_segments : &self->first_blocks;
@@ -47,7 +47,7 @@ static void add(struct mt_composer *self, struct mt_extents *to,
         fail(self, rc);
 }
 
-/* Return whether a free is deferred: PyTorch records both halves of a free at once, unless other
+/* Return whether a free is deferred. PyTorch records both halves of a free together unless other
  * streams use the block. */
 static bool is_waiting(const struct mt_composer *self, const struct mt_import_event *event)
 {
@@ -97,7 +97,7 @@ static void do_alloc(struct mt_composer *self, const struct mt_import_event *eve
     add(self, &self->blocks, &block);
 }
 
-/* Note a block of which the events only have the free. */
+/* Note a block of which the events have only the free. */
 static void freed_alone(struct mt_composer *self, const struct mt_import_event *event)
 {
     const struct mt_import_extent block = {.address = event->address,
@@ -170,8 +170,8 @@ static void remove_segment(struct mt_composer *self, const struct mt_import_even
     }
 }
 
-/* Visit each page. Pages may be freed in other groups than they were mapped in, and one event may
- * cover a million of them. */
+/* Visit each page. Pages may be freed in different groups than they were mapped in, and one event
+ * may cover a million of them. */
 static void each_page(struct mt_composer *self, const struct mt_import_event *event, bool is_map)
 {
     uint64_t n = event->size / PAGE < MOST_PAGES ? event->size / PAGE : MOST_PAGES;
@@ -214,7 +214,7 @@ static void do_event(struct mt_composer *self, const struct mt_import_event *eve
     }
 }
 
-/* Write the ranges that the program named, up to this time. */
+/* Write the ranges named by the program, up to this time. */
 static void do_notes(struct mt_composer *self, int64_t until_us)
 {
     const struct mt_records *records = self->records;
@@ -231,8 +231,8 @@ static void do_notes(struct mt_composer *self, int64_t until_us)
     }
 }
 
-/* Note PyTorch's total, as a profile reports it. Memory that no event mentions is left out of it,
- * and out of the allocated bytes, so the unused cache is right. */
+/* Note PyTorch's total as the profile reports it. Memory that no event mentions is excluded from
+ * it, and from the allocated bytes, so the unused cache is right. */
 static void know_reserved(struct mt_composer *self, const struct mt_import_event *event)
 {
     uint64_t bytes = (uint64_t)event->reserved_kib << 10, unknown = self->unknown[event->device];
@@ -299,8 +299,8 @@ static void compare_block(struct mt_composer *self, const struct mt_import_segme
                                             .device = (uint16_t)segment->device});
 }
 
-/* At the end of the first pass, what is live but was never allocated must have existed before.
- * Check that the sizes of the others agree. */
+/* At the end of the first pass, blocks that are live but were never allocated must have existed
+ * before. Check that the sizes of the others match. */
 static void compare_end(struct mt_composer *self)
 {
     const struct mt_records *records = self->records;
@@ -333,8 +333,7 @@ static uint64_t rounded(uint64_t size)
     return size < 512 ? 512 : (size + 511) & ~UINT64_C(511);
 }
 
-/* Find the part of a profile's totals that exceeds the blocks from before it, and note it in the
- * trace. */
+/* Find the part of a profile's totals that exceeds its earlier blocks, and note it in the trace. */
 static void know_unknown(struct mt_composer *self)
 {
     uint64_t known[MT_IMPORT_DEVICES] = {0}, sum = 0;

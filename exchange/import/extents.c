@@ -3,7 +3,7 @@
 #include "compose-parts.h"
 
 #define LEAST_BLOCK 512u
-#define SMALL_REST (1u << 20) /* a rest of the large pool is cut off if it is larger */
+#define SMALL_REST (1u << 20) /* what is left of a large-pool block is split off if larger */
 
 static uint64_t address_of(const void *owner, uint32_t number)
 {
@@ -61,8 +61,8 @@ void mt_extents_remove(struct mt_extents *extents, uint64_t address)
     extents->first_free = number;
 }
 
-/* Return where the first block within (from, to) begins, or `to` if there is none. Blocks of the
- * large pool are large, so there are one or two; more are not PyTorch's. */
+/* Return where the first block within (from, to) begins, or `to` if there is none. Large-pool
+ * blocks are large, so there are one or two; more would not be PyTorch's. */
 static uint64_t next_block(const struct mt_extents *blocks, uint64_t from, uint64_t to)
 {
     const struct mt_import_extent *last = extents_below(blocks, to - 1);
@@ -84,7 +84,8 @@ uint64_t mt_block_bytes(const struct mt_extents *segments, const struct mt_exten
         address + rounded > segment->address + segment->size)
         return rounded;
     uint64_t end = segment->address + segment->size;
-    if (end - address - rounded > SMALL_REST) /* what follows within a rest's reach decides */
+    if (end - address - rounded >
+        SMALL_REST) /* decided by the blocks that follow within the remainder's reach */
         end = address + rounded + SMALL_REST + 1;
     end = next_block(blocks, address, end);
     return end - address >= rounded && end - address - rounded <= SMALL_REST ? end - address

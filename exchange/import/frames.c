@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames and stacks of a snapshot. Python's become the trace's; native ones show what autograd
- * does. */
+/* Frames and stacks of a snapshot. Python frames are copied to the trace; native frames show what
+ * autograd does. */
 #include "analyzer/support/grow.h"
 #include "records.h"
 
 #include <stdio.h>
 
-/* What native frames show, other than nodes. */
+/* What native frames show besides nodes. */
 #define ENGINE UINT32_MAX
 #define WORKSPACE (UINT32_MAX - 1)
 #define MOST_FRAMES 4096u /* of a stack */
 
-/* Return whether a file is Python's: its name has Python's ending, or is not a path, such as
- * "<string>". A native frame has a library, and an address in place of a line. */
+/* Return whether a file is Python's: its name ends in .py, or is not a path, such as "<string>". A
+ * native frame has a library, and an address instead of a line. */
 static bool is_python(const char *file)
 {
     size_t size = strlen(file);
@@ -57,7 +57,7 @@ void mt_slash_path(char *path)
         *at = '/';
 }
 
-/* Return the script's text of a file's path. */
+/* Return the script's string for a file's path. */
 static uint32_t path_text(struct mt_records *records, mt_cell file, const char *path)
 {
     char slashed[4096];
@@ -130,7 +130,7 @@ int mt_records_whence_number(struct mt_records *records, const struct mt_whence 
     return 0;
 }
 
-/* Add a frame of the list, from the outermost on. */
+/* Add a frame of the list; the outermost comes first. */
 static void add_frame(struct mt_records *records, struct mt_whence *whence, uint64_t frame)
 {
     if (frame >= records->n_frames)
@@ -217,8 +217,7 @@ int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *numb
     }
     if (!list)
         return 0;
-    /* The innermost frame comes first. A list's begin may be a range of frames, one after the
-     * other. */
+    /* The innermost frame comes first. A list may begin with a range of consecutive frames. */
     for (size_t i = list->n < MOST_FRAMES ? list->n : MOST_FRAMES; i--;) {
         mt_cell frame = mt_graph_follow(&records->graph, list->items[i]);
         if (mt_record_kind(frame) == MT_RECORD_FRAME)
@@ -229,7 +228,7 @@ int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *numb
             add_frame(records, &whence, list->first + i);
     whence.is_empty = !list->n && !list->count;
     records->has_frames |= !whence.is_empty;
-    whence.is_autograd &= !whence.stack; /* else it is Python's own thread: on the CPU */
+    whence.is_autograd &= !whence.stack; /* otherwise it is Python's own thread, on the CPU */
     int rc = mt_records_whence_number(records, &whence, number);
     if (!rc)
         mt_graph_replace(&records->graph, frames, mt_cell_make(MT_CELL_PLACE, *number));

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What a snapshot does not reach and an attack would. */
+/* Limits that no snapshot reaches but an attack would. */
 #define MOST_MEMO (40u << 20)
 #define MOST_CELLS (16u << 20)
 #define MOST_OBJECTS (4u << 20)
@@ -89,7 +89,7 @@ int mt_graph_push_new(struct mt_graph *graph, enum mt_cell_tag tag)
     return mt_graph_push(graph, mt_cell_make(tag, index));
 }
 
-/* Return the place of a value that was remembered. */
+/* Return the place of a memoized value. */
 static mt_cell *memo_at(const struct mt_graph *graph, size_t place)
 {
     return &graph->memo[place / MEMO_PIECE][place % MEMO_PIECE];
@@ -122,7 +122,7 @@ struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell)
     return object_of(graph, cell, MT_CELL_LIST);
 }
 
-/* Free the object for reuse, with everything in it, unless something can still refer to that. */
+/* Free the object, with its contents, for reuse, unless something can still refer to it. */
 static void give_up(struct mt_graph *graph, mt_cell cell, int depth)
 {
     cell = mt_graph_follow(graph, cell);
@@ -190,7 +190,8 @@ static int add_to_list(struct mt_graph *graph, struct mt_object *list, mt_cell c
     return add_item(graph, list, cell);
 }
 
-/* Find where the values begin that an opcode is about: above the last mark, or the last n. */
+/* Find the first of the values that an opcode applies to: those above the last mark, or the last
+ * n. */
 static int find_values(struct mt_graph *graph, bool above_mark, size_t n, size_t *first)
 {
     size_t at = graph->n;
@@ -228,7 +229,7 @@ int mt_graph_append(struct mt_graph *graph, bool above_mark)
     return rc;
 }
 
-/* Hand a dictionary over. What is made of it takes its place, on the stack and in the memo. */
+/* Pass a dictionary on. The result replaces it on the stack and in the memo. */
 static int take_dict(struct mt_graph *graph, size_t at)
 {
     mt_cell dict = graph->stack[at], made = 0;
@@ -273,7 +274,7 @@ static bool is_plain(mt_cell cell)
     return mt_cell_tag(cell) <= MT_CELL_TEXT || mt_cell_tag(cell) == MT_CELL_KILO;
 }
 
-/* Return a pair, such as pools have for ids. */
+/* Return a pair, which pools use as ids. */
 static mt_cell pair_of(const mt_cell *values)
 {
     int64_t part[2];
@@ -285,7 +286,7 @@ static mt_cell pair_of(const mt_cell *values)
     return mt_cell_make(MT_CELL_PAIR, part[0] << 28 | part[1]);
 }
 
-/* Make a tuple. Tuples are lists; of plain values, pairs are kept. */
+/* Create a tuple. Tuples are lists; of those with plain values, only pairs are kept. */
 static int make_tuple(struct mt_graph *graph, size_t first, size_t below)
 {
     size_t n = graph->n - first;
@@ -357,7 +358,7 @@ int mt_graph_put(struct mt_graph *graph, size_t place)
     if (object && !object->memo) {
         object->memo = (uint32_t)place + 1;
         graph->stack[graph->n - 1] = mt_cell_make(MT_CELL_SHARED, (int64_t)place);
-    } else if (object) { /* it has a place already, by which it is known */
+    } else if (object) { /* it already has a place, by which it is known */
         *memo_at(graph, place) = mt_cell_make(MT_CELL_SHARED, (int64_t)object->memo - 1);
     }
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of a pickle or a JSON text, as far as they must be kept: a dictionary is passed on as
- * soon as it is complete and replaced by the result. Nothing here runs code. All functions return 0
- * or a negative errno; for -EBADMSG, graph->error has a message.
+ * The objects of a pickle or JSON text, as far as they must be kept: a dictionary is passed on as
+ * soon as it is complete, and replaced by the result. No code is run. All functions return 0 or a
+ * negative errno; for -EBADMSG, graph->error has a message.
  */
 #ifndef MT_GRAPH_H
 #define MT_GRAPH_H
@@ -14,19 +14,19 @@
 /* A value: its tag in the low bits. */
 typedef uint64_t mt_cell;
 enum mt_cell_tag {
-    MT_CELL_GONE,   /* of no interest; None, a tuple of numbers */
+    MT_CELL_GONE,   /* ignored: None, a tuple of numbers */
     MT_CELL_NUMBER, /* signed, of 60 bits */
     MT_CELL_MILLI,  /* the same, thousandths */
     MT_CELL_TEXT,   /* its place in graph->texts */
     MT_CELL_LIST,   /* an object */
     MT_CELL_DICT,
     MT_CELL_MARK,
-    MT_CELL_RECORD, /* of the taker: what a dictionary was made to. Its kind, and a number */
-    MT_CELL_PLACE,  /* of the taker: what a list was made to */
-    MT_CELL_PAIR, /* a tuple of two numbers below 2^28: the first one times 2^28, plus the other */
-    MT_CELL_KILO, /* a number that needs more bits: thousands */
-    MT_CELL_SHARED, /* a list or dictionary that may be requested again: its place in the memo,
-                       which says what became of it */
+    MT_CELL_RECORD, /* the receiver's result for a dictionary: its kind and a number */
+    MT_CELL_PLACE,  /* the receiver's result for a list */
+    MT_CELL_PAIR,   /* a tuple of two numbers below 2^28: the first times 2^28, plus the second */
+    MT_CELL_KILO,   /* a number that needs more bits, in thousands */
+    MT_CELL_SHARED, /* a list or dictionary that may be referred to again: its place in the memo,
+                       which has the current value */
 };
 
 static inline mt_cell mt_cell_make(enum mt_cell_tag tag, int64_t value)
@@ -59,19 +59,18 @@ static inline uint64_t mt_record_number(mt_cell cell)
     return cell >> 8;
 }
 
-/* A list or dictionary. Records of one kind whose numbers follow on each other are kept as a range.
- */
+/* A list or dictionary. Records of one kind with consecutive numbers are stored as a range. */
 struct mt_object {
-    mt_cell *items; /* of a dictionary keys and values in turn */
+    mt_cell *items; /* for a dictionary, alternating keys and values */
     size_t n, capacity;
-    uint32_t memo; /* its place there + 1; 0: nothing can refer to it again */
+    uint32_t memo; /* its place in the memo + 1; 0: nothing can refer to it again */
     uint8_t tag;   /* MT_CELL_GONE: the object is free */
     uint8_t kind;  /* of a range; 0: there is none */
     uint64_t first, count;
 };
 
 struct mt_graph;
-/* Take a complete dictionary of n keys and values: *made is what takes its place. 0 or a negative
+/* Receive a complete dictionary of n keys and values; *made replaces it. Return 0 or a negative
  * errno. */
 typedef int mt_dict_taker(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
                           mt_cell *made);
@@ -87,7 +86,7 @@ struct mt_graph {
     size_t n_objects, objects_capacity;
     uint32_t *free_objects;
     size_t n_free, free_capacity;
-    mt_cell **memo; /* pieces, since there are tens of millions */
+    mt_cell **memo; /* chunks, since there are tens of millions */
     size_t n_memo, memo_capacity;
     size_t n_items; /* of all objects */
     char *scratch;
@@ -104,8 +103,8 @@ int mt_graph_push_number(struct mt_graph *graph, int64_t value);
 int mt_graph_push_text(struct mt_graph *graph, const char *text, size_t size);
 int mt_graph_push_new(struct mt_graph *graph, enum mt_cell_tag tag);
 
-/* Append as pickles' opcodes do: values above the last mark, or the last n, go into what stands
- * below them. */
+/* Append as the pickle opcodes do: move the values above the last mark, or the last n, into the
+ * container below them. */
 int mt_graph_append(struct mt_graph *graph, bool above_mark);
 int mt_graph_set(struct mt_graph *graph, bool above_mark);
 int mt_graph_tuple(struct mt_graph *graph, size_t n);
@@ -115,16 +114,16 @@ int mt_graph_pop_mark(struct mt_graph *graph);
 int mt_graph_put(struct mt_graph *graph, size_t place);
 int mt_graph_get(struct mt_graph *graph, size_t place);
 
-/* Return what a cell is now: what its place in the memo has, if it is shared. */
+/* Return a cell's current value: if it is shared, the value at its place in the memo. */
 mt_cell mt_graph_follow(const struct mt_graph *graph, mt_cell cell);
 
-/* Return a cell's text; "": it is none. */
+/* Return a cell's text, or "" if it is not a text. */
 const char *mt_graph_text(const struct mt_graph *graph, mt_cell cell);
 
-/* Return the object of a list; NULL: the cell is none. */
+/* Return a list's object, or NULL if the cell is not a list. */
 struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell);
 
-/* Replace a list by what was made of it, which takes its place from now on. */
+/* Replace a list by the result made from it. */
 void mt_graph_replace(struct mt_graph *graph, mt_cell list, mt_cell made);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memtap import: recordings of other tools as a trace. */
+/* memtap import: converts recordings of other tools to traces. */
 #ifndef MT_IMPORT_H
 #define MT_IMPORT_H
 
@@ -7,17 +7,17 @@
 
 /* From a snapshot's records to a trace's events. */
 
-/* What is reported about the import besides the trace. */
+/* What is reported about the import. */
 struct mt_import_summary {
-    uint64_t events;  /* of the file */
-    uint64_t of_host; /* of them, which are left out */
-    uint64_t before;  /* blocks from before its first event */
-    uint64_t
-        freed_only; /* of them, those of which only the end is known: size as requested, no stack */
-    uint64_t
-        differing; /* blocks at the end that the events do not lead to, or not with that size */
-    uint64_t most_allocated, in_reserved; /* a snapshot's, where less was reserved; 0: nowhere */
-    uint64_t unknown_bytes; /* that were there before a profile, and are not in the trace */
+    uint64_t events;     /* of the file */
+    uint64_t of_host;    /* of them, which are left out */
+    uint64_t before;     /* blocks allocated before the first event */
+    uint64_t freed_only; /* those with only a free: size as requested, no stack */
+    uint64_t differing;  /* blocks at the end that the events do not account for, or only with
+                            another size */
+    uint64_t most_allocated,
+        in_reserved;        /* where a snapshot has less reserved than allocated; 0: nowhere */
+    uint64_t unknown_bytes; /* allocated before the profile, and not in the trace */
     bool lacks_times, lacks_stacks, lacks_segments, cut_devices, is_profile;
 };
 
@@ -25,8 +25,8 @@ struct mt_import_summary {
 int mt_compose(struct mt_records *records, struct mt_import_summary *summary);
 
 struct mt_import_error {
-    char text[512]; /* of the file: what is wrong and what to do, one line; "": the system's error,
-                       or no memory */
+    char text[512]; /* what is wrong and what to do, in one line; "": a system error, or out of
+                       memory */
 };
 
 /* Read the file and write the trace. folder is for a temporary unnamed file. Return 0, or a
@@ -34,7 +34,7 @@ struct mt_import_error {
 int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
               struct mt_import_error *error);
 
-/* Return whether a file begins as one that mt_import reads. A trace does not. */
+/* Return whether a file begins like one that mt_import reads. A trace does not. */
 bool mt_may_import(const char *path);
 
 /* Import an Nsight Systems export; the caller has checked that it is an SQLite database. */

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Bytes that a byte of a compressed file may stand for, beyond some that any may: profiles have 10
- * to 50. */
+/* Bytes that a byte of a compressed file may expand to, beyond some that any file may: profiles
+ * have 10 to 50. */
 #define MOST_EXPANSION 200
 #define ANY_EXPANSION (64u << 20)
 

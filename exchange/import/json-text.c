@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads JSON of any size as the graph that a pickle of the same would build. */
+/* Reads JSON of any size into the same graph that an equivalent pickle would build. */
 #include "graph.h"
 #include "input.h"
 
@@ -61,7 +61,7 @@ static size_t put_utf8(char *out, uint32_t c)
     return n;
 }
 
-/* Read what stands after a backslash. */
+/* Read the escape after a backslash. */
 static int escaped(struct json *json, size_t *size)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -143,7 +143,7 @@ static int word(struct json *json, int first)
     return mt_graph_push(json->graph, mt_cell_make(MT_CELL_MILLI, milli));
 }
 
-/* Read one value, or the begin of a list or dictionary. *is_complete: it is complete. */
+/* Read one value, or the start of a list or dictionary. *is_complete: it is complete. */
 static int value(struct json *json, int c, bool *is_complete)
 {
     *is_complete = true;
@@ -193,8 +193,8 @@ static int read_all(struct json *json)
             rc = value(json, in_dict ? next(json) : c, &is_complete);
         }
         is_first = !is_complete;
-        /* A value that is complete goes into the list that it is in; a dictionary takes all at its
-         * end. */
+        /* Add a complete value to the list that contains it; a dictionary gets all of its values at
+         * its end. */
         if (!rc && is_complete && json->depth && !json->is_dict[json->depth - 1])
             rc = mt_graph_append(json->graph, false);
     }

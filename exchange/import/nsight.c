@@ -52,7 +52,7 @@ static int api_of(int kind, bool is_free)
     }
 }
 
-/* Return the unix time of the session's begin; 0: the file does not say. */
+/* Return the Unix time when the session started; 0: unknown. */
 static int64_t session_start(sqlite3 *database)
 {
     static const char sql[] = "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME";
@@ -64,8 +64,8 @@ static int64_t session_start(sqlite3 *database)
     return start_ns > 0 && start_ns < INT64_MAX / 2 ? start_ns : 0;
 }
 
-/* Write the start: times are since the session began, or (nsys export --ts-normalize) the unix
- * time. */
+/* Write the start. Times count from the session's start, or are Unix time (nsys export --ts-
+ * normalize). */
 static void write_start(struct mt_script *script, sqlite3 *database, int64_t first_ns)
 {
     int64_t start_ns = session_start(database);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a pickle's opcodes, protocols 2 to 5: those that make numbers, texts, lists, tuples and
- * dictionaries. One that would import or call something ends it, as does one that this file does
- * not know.
+ * Reads a pickle's opcodes, protocols 2 to 5: those that create numbers, texts, lists, tuples and
+ * dictionaries. An opcode that would import or call something, or that is unknown, ends it with an
+ * error.
  */
 #include "graph.h"
 #include "input.h"
@@ -14,7 +14,7 @@
 
 #define MOST_TEXT (1u << 20) /* bytes of one text that are kept */
 
-/* What is refused by name: O(code, name). */
+/* Opcodes that are refused by name: O(code, name). */
 /* clang-format off */
 #define REFUSED_OPCODES(O)                                                                         \
     O('c', "GLOBAL") O(0x93, "STACK_GLOBAL") O('R', "REDUCE") O('b', "BUILD")                      \
@@ -45,7 +45,7 @@ static int number(struct mt_input *input, size_t size, uint64_t *value)
     return rc;
 }
 
-/* Read a text of so many bytes; what is over MOST_TEXT is left out. */
+/* Read a text of so many bytes; anything beyond MOST_TEXT is dropped. */
 static int text(struct mt_input *input, struct mt_graph *graph, size_t length_size)
 {
     uint64_t size;
@@ -66,8 +66,7 @@ static int text(struct mt_input *input, struct mt_graph *graph, size_t length_si
     return rc;
 }
 
-/* Read an integer of any size, the lowest byte first; those over 64 bits are none that a snapshot
- * has. */
+/* Read a little-endian integer of any size; no snapshot has one above 64 bits. */
 static int long_number(struct mt_input *input, struct mt_graph *graph, size_t length_size)
 {
     uint64_t size, value = 0;
@@ -100,8 +99,7 @@ static int real_number(struct mt_input *input, struct mt_graph *graph)
     return rc ? rc : mt_graph_push(graph, mt_cell_make(MT_CELL_MILLI, milli));
 }
 
-/* Push the argument of an opcode, of so many bytes, as a number that is pushed; signed: as one of
- * 32 bits. */
+/* Push an opcode's argument of so many bytes as a number; signed: as a 32-bit integer. */
 static int push_number(struct mt_input *input, struct mt_graph *graph, size_t size)
 {
     uint64_t value;

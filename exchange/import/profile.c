@@ -40,7 +40,7 @@ static bool is_alike(const struct mt_ran *span, uint32_t thread, enum mt_ran_kin
     return span->thread == thread && span->kind == kind;
 }
 
-/* Return what runs in a thread at that time, the innermost one; NULL: nothing. */
+/* Return the innermost span that runs in a thread at that time, or NULL. */
 static struct mt_ran *running(const struct mt_profile *profile, uint32_t thread,
                               enum mt_ran_kind kind, int64_t time)
 {
@@ -67,7 +67,7 @@ static void find_parents(struct mt_profile *profile)
     }
 }
 
-/* Find the forward of a link, which begins at an operator of forward and ends in its node. */
+/* Find the forward of a link, which leads from a forward operator to its node. */
 static void find_forward(struct mt_profile *profile)
 {
     for (size_t i = 1; i < profile->n_links; i++) {
@@ -92,9 +92,8 @@ static void sort(struct mt_profile *profile)
     find_forward(profile);
 }
 
-/* Return the frame of "net.py(3): forward" at a line, or if there is none, at the line where the
- * function begins. 0 if it is not a Python function, or if memory ran out, which the script
- * records. */
+/* Return the frame of "net.py(3): forward" at a line, or else at the function's first line. 0 if it
+ * is not a Python function, or if memory ran out, which the script records. */
 static uint32_t frame_of(struct mt_records *records, const struct mt_ran *span, uint32_t line)
 {
     char file[4096], function[1024];
@@ -126,8 +125,8 @@ static uint32_t add_frame(struct mt_records *records, uint32_t stack, const stru
     return frame ? mt_script_stack(records->script, stack, frame) : stack;
 }
 
-/* Return the stack up to the line that called it: that of its parent, and there. From the outermost
- * one that is not known yet, so that it is found once for each. */
+/* Return the stack up to the line that called it: its parent's stack, and that line. Starts with
+ * the outermost unknown one, so that each is computed once. */
 static uint32_t outer_of(struct mt_records *records, struct mt_ran *span)
 {
     struct mt_profile *profile = &records->profile;

@@ -7,8 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* Keys of dictionaries that mean something: K(enumerator, text). They are the first texts of the
- * graph. */
+/* Known keys of dictionaries: K(enumerator, text). They are the first texts of the graph. */
 /* clang-format off */
 #define KEYS(K)                                                                                    \
     K(ACTION, "action") K(ADDR, "addr") K(ADDRESS, "address")                                      \
@@ -43,7 +42,7 @@ static const char *const key_texts[] = {
 #undef KEY_TEXT
 };
 
-/* Values by key; without a bit in has, there is none. */
+/* Values by key; those without a bit in `has` are absent. */
 struct dict {
     mt_cell value[KEYS_N];
     uint64_t has;
@@ -65,8 +64,7 @@ static int64_t number(const struct dict *dict, enum key key)
                                                 : 0;
 }
 
-/* Return a time, in microseconds, or the bound next to it: differences of two, in nanoseconds, fit.
- */
+/* Return a time in microseconds, clamped so that the difference of two fits in nanoseconds. */
 static int64_t moment(const struct dict *dict, enum key key)
 {
     int64_t us = number(dict, key), most = INT64_MAX / 4000;
@@ -111,7 +109,7 @@ static int add_event(struct mt_records *records, const struct mt_import_event *e
     return fwrite(event, sizeof *event, 1, records->spool) == 1 ? 0 : -EIO;
 }
 
-/* Read a pool's id, (0, 1), as a tuple or as JSON's list; 0: none. */
+/* Read a pool's id, (0, 1), as a tuple or a JSON list; 0: none. */
 static uint64_t pool_of(struct mt_records *records, mt_cell cell)
 {
     const struct mt_object *list = mt_graph_list(&records->graph, cell);
@@ -123,7 +121,7 @@ static uint64_t pool_of(struct mt_records *records, mt_cell cell)
     return (uint64_t)(mt_cell_value(list->items[0]) << 28 | mt_cell_value(list->items[1]));
 }
 
-/* Find the number of a stream and a pool; 0: not known. */
+/* Find the number of a stream and pool; 0: unknown. */
 static int lane_of(struct mt_records *records, const struct dict *dict, enum key pool,
                    uint32_t *number_of_lane)
 {
@@ -149,7 +147,7 @@ static int lane_of(struct mt_records *records, const struct dict *dict, enum key
     return 0;
 }
 
-/* Find what the program called it; what other tools write there comes with a category. */
+/* Find the name given by the program; names written by other tools come with a category. */
 static uint32_t name_of(struct mt_records *records, const struct dict *dict)
 {
     const char *name = text(records, dict, KEY_METADATA);
@@ -181,7 +179,7 @@ static int take_block(struct mt_records *records, const struct dict *dict, mt_ce
     const char *state = text(records, dict, KEY_STATE);
     mt_cell frames = has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0;
     if (!frames &&
-        has(dict, KEY_HISTORY)) { /* up to 2.0: of the block's users the last comes first */
+        has(dict, KEY_HISTORY)) { /* up to 2.0, the last of the block's users comes first */
         const struct mt_object *history = mt_graph_list(&records->graph, dict->value[KEY_HISTORY]);
         frames = history && history->n ? history->items[0] : 0;
     }
@@ -198,7 +196,7 @@ static int take_block(struct mt_records *records, const struct dict *dict, mt_ce
     return mt_records_whence(records, frames, &block->whence);
 }
 
-/* Place the blocks, which tile their segment: up to 2.0 they had no address. */
+/* Assign addresses to the blocks of a segment, which they fill: up to 2.0 they had none. */
 static void place_blocks(struct mt_records *records, const struct mt_import_segment *segment)
 {
     uint64_t address = segment->address;
@@ -250,7 +248,7 @@ static int take_note(struct mt_records *records, const struct dict *dict, mt_cel
     return records->script->rc;
 }
 
-/* Take the list of traces, in which the place says the device. */
+/* Process the list of traces, whose index is the device. */
 static void take_traces(struct mt_records *records, mt_cell cell)
 {
     const struct mt_object *traces = mt_graph_list(&records->graph, cell);
@@ -267,7 +265,7 @@ static void take_traces(struct mt_records *records, mt_cell cell)
     }
 }
 
-/* Note the order: a profile has one thread's events after another's. */
+/* Note the order: a profile has the events of one thread after another. */
 static void note_order(struct mt_records *records, const struct mt_import_event *event)
 {
     bool goes_back = event->time_us < records->last_us ||
@@ -295,7 +293,7 @@ static void note_before(struct mt_records *records, unsigned device, int64_t mil
     records->before[device].bytes = bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* Return thousandths of what the file counts in; 0: more than fit. */
+/* Return thousandths of the file's unit; 0: too large. */
 static int64_t thousandths(const struct dict *dict, enum key key)
 {
     mt_cell cell = has(dict, key) ? dict->value[key] : 0;
@@ -305,7 +303,7 @@ static int64_t thousandths(const struct dict *dict, enum key key)
                                               : whole * 1000;
 }
 
-/* Take a call of Python, a node of backward, or a link between the two, of the profiler. */
+/* Process a profiler entry: a Python call, a backward node, or a link between the two. */
 static int take_span(struct mt_records *records, const struct dict *dict)
 {
     static const char node[] = "autograd::engine::evaluate_function: ";
@@ -336,8 +334,8 @@ static int take_span(struct mt_records *records, const struct dict *dict)
     return mt_profile_ran(&records->profile, &span);
 }
 
-/* Take the profiler's "[memory]", whose args came before it: an allocation, or one of less than 0
- * bytes. */
+/* Process the profiler's "[memory]", whose args came before it: an allocation, or a free if its
+ * bytes are negative. */
 static int take_instant(struct mt_records *records, const struct dict *dict, mt_cell *made)
 {
     int64_t milli = thousandths(dict, KEY_TS);
@@ -425,15 +423,15 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
     return 0;
 }
 
-/* Return a value as it is now; a list that is shared stays so, in order to be found in all its
- * places. */
+/* Return a value's current state; a shared list stays shared, so that all its references find
+ * it. */
 static mt_cell settled(const struct mt_graph *graph, mt_cell cell)
 {
     mt_cell now = mt_graph_follow(graph, cell);
     return mt_cell_tag(now) == MT_CELL_LIST ? cell : now;
 }
 
-/* Take a dictionary: an mt_dict_taker with records as its data. */
+/* Receive a dictionary: an mt_dict_taker with records as its data. */
 static int records_take(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
                         mt_cell *made)
 {

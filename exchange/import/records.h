@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content of a PyTorch memory snapshot in compact form: events are written to an unnamed file,
+ * The contents of a PyTorch memory snapshot in compact form: events are written to an unnamed file,
  * since there may be tens of millions; blocks and segments, which were live at the end, are kept in
  * memory.
  */
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes the trace that something is imported to: definitions by what they say, then events. */
+/* Writes the imported trace: definitions by their content, then events. */
 
 struct mt_script {
     FILE *out; /* the caller's */
@@ -27,34 +27,35 @@ struct mt_script {
     struct mt_address_map string_of;                   /* the caller's number + 1 -> id */
     struct mt_address_map pair_of, frame_of, stack_of; /* by what they are made of -> id */
     struct mt_end end;
-    int rc; /* the first thing that went wrong; everything after it does nothing */
+    int rc; /* the first error; all calls after it do nothing */
 };
 
-/* Begin a trace. 0 or a negative errno, also in script->rc; to be closed in any case. */
+/* Start a trace. Return 0 or a negative errno, also in script->rc. It must be closed in any
+ * case. */
 int mt_script_open(struct mt_script *script, FILE *out);
 void mt_script_info(struct mt_script *script, const char *key, const char *value);
-/* Write the unix time of the trace's begin, in ns; what no clock says is left out. */
+/* Write the Unix time at which the trace starts, in ns; unknown clocks are left out. */
 void mt_script_start(struct mt_script *script, int64_t unix_ns);
 void mt_script_thread(struct mt_script *script, uint32_t id, const char *name);
 
-/* Return the id of a text, of which the caller has a number of its own. */
+/* Return the id of a text, by the caller's own number for it. */
 uint32_t mt_script_string(struct mt_script *script, uint32_t number, const char *text);
 /* Return the id of a frame. function, file: ids of texts. */
 uint32_t mt_script_frame(struct mt_script *script, uint32_t function, uint32_t file, uint32_t line);
 /* Return the id of a stack. parent: the caller's stack, 0: none. */
 uint32_t mt_script_stack(struct mt_script *script, uint32_t parent, uint32_t frame);
 
-/* Write an event: no definitions after the first one. */
+/* Write an event. No definition may follow the first one. */
 void mt_script_event(struct mt_script *script, const struct mt_event *event);
 
-/* End the recording, which is complete. 0 or a negative errno. */
+/* Finish the complete recording. Return 0 or a negative errno. */
 int mt_script_end(struct mt_script *script);
 void mt_script_close(struct mt_script *script);
 
 /*
- * What torch.profiler says besides memory: calls of Python (with_stack=True), nodes of backward,
- * and which line of forward a node comes from. A request lies in those that run in its thread at
- * its time.
+ * What torch.profiler records besides memory: Python calls (with_stack=True), backward nodes, and
+ * the forward line that each node comes from. A request belongs to the spans that run in its thread
+ * at its time.
  */
 
 struct mt_records;
@@ -64,16 +65,16 @@ enum mt_ran_kind { MT_RAN_CALL, MT_RAN_NODE };
 struct mt_ran {
     int64_t begin, end; /* ns */
     uint32_t thread;
-    uint32_t name;    /* text of the graph: "net.py(3): forward"; of a node: its own */
+    uint32_t name;    /* text of the graph: "net.py(3): forward"; for a node, its name */
     uint32_t from;    /* line that called it; 0: not known */
-    uint32_t parent;  /* place of what it runs in + 1; 0: nothing */
-    uint32_t outer;   /* once known: the script's stack up to the line that called it */
-    uint32_t forward; /* of a node: place of its link + 1; 0: none */
+    uint32_t parent;  /* index of the enclosing span + 1; 0: none */
+    uint32_t outer;   /* once known: the script's stack up to the calling line */
+    uint32_t forward; /* for a node: index of its link + 1; 0: none */
     uint8_t kind;     /* enum mt_ran_kind */
     bool has_outer;
 };
 
-/* From an operator of forward to its node. */
+/* From a forward operator to its node. */
 struct mt_call_link {
     int64_t id, time;
     uint32_t thread;
@@ -88,13 +89,13 @@ struct mt_profile {
     bool is_sorted, has_calls;
 };
 
-/* Note what ran. Of zeros: empty. 0 or -ENOMEM. */
+/* Note a span. A zeroed struct is empty. Return 0 or -ENOMEM. */
 int mt_profile_ran(struct mt_profile *profile, const struct mt_ran *span);
 int mt_profile_link(struct mt_profile *profile, const struct mt_call_link *link);
 void mt_profile_clear(struct mt_profile *profile);
 
-/* Find the number of where a thread's request at that time comes from: after all spans were added.
- * 0 or a negative errno. */
+/* Find the number of the origin of a thread's request at that time, after all spans were added.
+ * Return 0 or a negative errno. */
 int mt_profile_whence(struct mt_records *records, uint32_t thread, int64_t time, uint32_t *number);
 
 enum mt_action {
@@ -110,11 +111,11 @@ enum mt_action {
     MT_ACTION_OTHER, /* snapshot, annotate ... */
 };
 
-/* Where something was requested: a stack of Python, and what autograd did. */
+/* The origin of a request: a Python stack, and what autograd did. */
 struct mt_whence {
     uint32_t stack;    /* of the script; 0: none */
-    uint32_t forward;  /* of the script: the line of forward that backward works for; 0: none */
-    uint32_t node;     /* text of the script: the backward node that ran; 0: none */
+    uint32_t forward;  /* in the script: the forward line that backward works for; 0: none */
+    uint32_t node;     /* in the script: the name of the running backward node; 0: none */
     bool is_autograd;  /* in a thread of autograd's */
     bool is_workspace; /* it is cuBLAS's to work in */
     bool is_empty;     /* frames were requested, and there were none */
@@ -123,11 +124,11 @@ struct mt_whence {
 struct mt_import_event {
     uint64_t address, size; /* as requested */
     int64_t time_us;
-    uint32_t whence; /* number in records->whence; in a profile's spool: its thread */
+    uint32_t whence; /* index in records->whence; in a profile's spool: its thread */
     __extension__ union {
         __extension__ struct { /* of a snapshot */
             uint32_t lane;     /* number in records->lane */
-            uint32_t name;     /* text of the script, that the program gave it; 0: none */
+            uint32_t name;     /* in the script: the name given by the program; 0: none */
         };
         __extension__ struct {     /* of a profile */
             uint32_t reserved_kib; /* PyTorch's total after it */
@@ -139,7 +140,7 @@ struct mt_import_event {
     uint8_t has_time;
 };
 
-/* The stream, and the private pool, of a request. */
+/* The stream and private pool of a request. */
 struct mt_lane {
     uint64_t stream, pool; /* pool 0: none */
 };
@@ -147,7 +148,7 @@ struct mt_lane {
 struct mt_import_block {
     uint64_t address, size, requested;
     uint32_t whence;
-    bool is_live; /* allocated; else free, or about to be */
+    bool is_live; /* allocated; otherwise free, or about to be */
     bool is_pending;
 };
 
@@ -165,7 +166,7 @@ struct mt_import_note {
     bool is_end;
 };
 
-/* What dictionaries are made to (mt_cell_record). */
+/* The results for dictionaries (mt_cell_record). */
 enum mt_record {
     MT_RECORD_NONE,
     MT_RECORD_FRAME,
@@ -184,7 +185,7 @@ struct mt_records {
     FILE *spool; /* of struct mt_import_event */
     uint64_t n_events;
     int64_t first_us;
-    int64_t base_ns; /* that a profile's times are since, of the unix time */
+    int64_t base_ns; /* Unix time that a profile's times count from */
     struct mt_import_block *block;
     size_t n_blocks, blocks_capacity;
     struct mt_import_segment *segment;
@@ -193,16 +194,15 @@ struct mt_records {
     size_t n_notes, notes_capacity;
     struct mt_whence *whence; /* the first is: nothing known */
     size_t n_whence, whence_capacity;
-    struct mt_address_map whence_of, origin_of; /* origin: a stack and a line of forward */
+    struct mt_address_map whence_of, origin_of; /* origin: a stack and a forward line */
     uint32_t n_origins;
     struct mt_lane *lane; /* the first is: not known */
     size_t n_lanes, lanes_capacity;
     struct mt_address_map lane_of,
-        forward_of;      /* by stream and pool; a text of a traceback -> frame */
-    char settings[1024]; /* PYTORCH_CUDA_ALLOC_CONF; "": not known, or none */
-    uint32_t *frame;     /* by number: script's frame, 0 for a native one */
-    uint32_t
-        *frame_node; /* a text of the script; 0: none; or what a native frame shows (frames.c) */
+        forward_of;       /* by stream and pool; from a traceback's text to a frame */
+    char settings[1024];  /* PYTORCH_CUDA_ALLOC_CONF; "": unknown or none */
+    uint32_t *frame;      /* by number: the script's frame, 0 for a native one */
+    uint32_t *frame_node; /* text of the script, 0: none; or what a native frame shows (frames.c) */
     size_t n_frames, frames_capacity, frame_nodes_capacity;
     struct mt_address_map pair_of, frame_of; /* by name and file, and line */
     uint32_t n_pairs;
@@ -210,7 +210,7 @@ struct mt_records {
         uint64_t first, count;
     } trace[MT_IMPORT_DEVICES];
     unsigned n_traces;
-    uint64_t run[MT_IMPORT_RUNS]; /* where times of a profile's events go back: the first one */
+    uint64_t run[MT_IMPORT_RUNS]; /* first event of each run of rising times in a profile */
     unsigned n_runs;
     int64_t last_us;
     uint32_t last_nano;
@@ -229,28 +229,26 @@ struct mt_records {
     struct mt_profile profile;
 };
 
-/* Begin; folder: where events may lie meanwhile. 0 or a negative errno; to be cleared in any case.
- */
+/* Start. folder: for the unnamed file of events. Return 0 or a negative errno. It must be cleared
+ * in any case. */
 int mt_records_open(struct mt_records *records, struct mt_script *script, const char *folder);
 void mt_records_clear(struct mt_records *records);
 
-/* Find the number of where a list of frames says that something was requested. 0 or a negative
- * errno. */
+/* Find the number of the origin that a list of frames describes. Return 0 or a negative errno. */
 int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number);
 
-/* Find the number in the same way, from a list of lines of a traceback ("  File \"net.py\", line 3,
- * in forward"); 0 if there is none. */
+/* Do the same with a list of traceback lines (" File \"net.py\", line 3, in forward"); 0: none. */
 int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cell forward,
                               uint32_t *number);
 
-/* Make a number of a whence. 0 or -ENOMEM. */
+/* Get the number of an origin. Return 0 or -ENOMEM. */
 int mt_records_whence_number(struct mt_records *records, const struct mt_whence *whence,
                              uint32_t *number);
 
-/* Write a path of Windows ("C:\\w\\net.py") with slashes, in place. */
+/* Replace the backslashes of a Windows path ("C:\\w\\net.py") by slashes, in place. */
 void mt_slash_path(char *path);
 
-/* Make a number of a dictionary's cells, a frame's. */
+/* Get the number of a frame, given as a dictionary's cells. Return 0 or a negative errno. */
 int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,
                      uint64_t *number);
 

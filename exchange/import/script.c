@@ -50,7 +50,7 @@ void mt_script_thread(struct mt_script *script, uint32_t id, const char *name)
                                            .text_size = strlen(name)});
 }
 
-/* Return the number of what has that key, which is new if it is *count + 1. */
+/* Return the number for that key, which is new if it is *count + 1. */
 static uint32_t number_of(struct mt_script *script, struct mt_address_map *map, uint64_t key,
                           uint32_t *count, bool *is_new)
 {
@@ -80,7 +80,7 @@ uint32_t mt_script_string(struct mt_script *script, uint32_t number, const char 
     return id;
 }
 
-/* Return the number of a pair of texts, so that a frame has a key of 64 bits. */
+/* Return the number of a pair of texts, so that a frame has a 64-bit key. */
 static uint32_t pair_of(struct mt_script *script, uint32_t function, uint32_t file)
 {
     bool is_new;

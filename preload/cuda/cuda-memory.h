@@ -23,10 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_CUDA_NO_FUNCTION 999u /* cudaErrorUnknown: the library has no such function */
+#define MT_CUDA_NO_FUNCTION 999u /* cudaErrorUnknown: the library lacks the function */
 
 struct mt_cuda_call {                    /* 16 bytes: it is passed in registers */
-    unsigned (*get_device)(int *device); /* the current device; NULL: not known */
+    unsigned (*get_device)(int *device); /* the current device; NULL: unknown */
     enum mt_cuda_api api;
     int device_plus_1; /* 1 + the device that the call specifies; 0: none */
 };
@@ -41,7 +41,7 @@ static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
 
 extern _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
 
-/* Where the hook that records next was called from; NULL: not known. */
+/* Where the hook that records next was called from; NULL: unknown. */
 extern _Thread_local const void *mt_cuda_caller __attribute__((tls_model("initial-exec")));
 
 /* Return whether this thread is inside a CUDA call. */

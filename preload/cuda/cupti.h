@@ -48,12 +48,12 @@ typedef int mt_cupti_start_function(const struct mt_cupti_recorder *recorder, un
                                     char why[MT_CUPTI_STATUS]);
 typedef void mt_cupti_stop_function(void);
 
-/* Open the library if it is wanted. The driver calls this during its initialization, because it has
+/* Load the library if it is needed. The driver calls this during its initialization, because it has
  * loaded us (CUDA_INJECTION64_PATH). was_looked_up: our hooks saw a lookup of the driver's
  * functions. Takes the loader's lock. */
 void mt_cupti_open(bool was_looked_up);
 
-/* Give up CUPTI's one subscription for good, because another client wants it. Any thread. */
+/* Give up CUPTI's only subscription permanently, because another client wants it. Any thread. */
 void mt_cupti_step_back(void);
 
 /* Return as text whether it was used, and if not, why. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the child process finds, in memory that it shares with the recorder. */
+/* The child process's results, in memory that it shares with the recorder. */
 #ifndef MT_HOLDERS_ANSWER_H
 #define MT_HOLDERS_ANSWER_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define MT_MOST_HOLDERS 16384u /* those of the largest memory, if there are more */
+#define MT_MOST_HOLDERS 16384u /* those of the most memory, if there are more */
 #define MT_HOLDERS_TEXT (4u << 20)
 
 struct mt_holders_row {
@@ -22,7 +22,7 @@ struct mt_holders_answer {
     _Atomic uint32_t is_done;
     uint32_t result; /* enum mt_holders_result */
     uint64_t objects;
-    uint64_t begin_ns, pause_ns, end_ns; /* the moment; how long its thread stood still; the end */
+    uint64_t begin_ns, pause_ns, end_ns; /* the moment; how long its thread was blocked; the end */
     uint64_t cpu_ns;                     /* that the search took */
     uint32_t n, text_used;
     struct mt_holders_row holder[MT_MOST_HOLDERS];

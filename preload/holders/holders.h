@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who holds each block that is live at a moment. The thread of the moment makes a child by the
- * system call alone, which runs none of the program's code and none of ours; the child searches its
- * picture of the memory (child.h), and the writer takes what it found when it has ended.
+ * Find what holds each block that is live at a moment. The thread of the moment forks a child by
+ * the bare system call, which runs none of the program's code and none of ours. The child searches
+ * its copy of the memory (child.h), and the writer reads the results when it has ended.
  */
 #ifndef MT_HOLDERS_HOLDERS_H
 #define MT_HOLDERS_HOLDERS_H
@@ -12,18 +12,18 @@
 
 #include <stdbool.h>
 
-/* Look Python's functions up, in each thread that may start the recording. Takes the loader's
+/* Look up Python's functions, in each thread that may start the recording. Takes the loader's
  * lock. */
 void mt_holders_find(void);
-/* Use what this thread has looked up. In the thread that starts the recording. */
+/* Use what this thread has looked up. Called by the thread that starts the recording. */
 void mt_holders_start(void);
 
-/* Begin a search of the moment's holders if the settings want it, no other is on its way, and the
- * searches before have not taken too much of the time. Keeps errno; waits for nothing but the
- * kernel. Any thread, under any lock of the host. */
+/* Start a search for the moment's holders if the settings request it, no other search is running,
+ * and earlier ones have not used too much of the time. Keeps errno; waits only for the kernel. Any
+ * thread, under any lock of the host. */
 void mt_holders_search(enum mt_holders_moment moment);
 
-/* Return whether some search has not been given back. Writer only. */
+/* Return whether a search has not been released yet. Writer only. */
 bool mt_holders_are_sought(void);
 
 /* The answer of a search. */
@@ -33,18 +33,18 @@ struct mt_holders_found {
     uint32_t moment, result;
 };
 
-#define MT_HOLDERS_SEARCHES 4u /* on their way, or waiting for the writer */
+#define MT_HOLDERS_SEARCHES 4u /* running, or waiting for the writer */
 
-/* Take the answer of the oldest search if it has ended. Return whether there is one. Give it back
+/* Get the results of the oldest search if it has ended. Return whether there is one. Release it
  * after use. Writer only. */
 bool mt_holders_take(struct mt_holders_found *found);
 void mt_holders_give_back(void);
 
-/* Wait until the oldest search has ended, or its time is up. Return whether there is one. Writer
+/* Wait until the oldest search has ended or its time is up. Return whether there is one. Writer
  * only. */
 bool mt_holders_await(void);
 
-/* Reset in a forked child, whose child the search is not. */
+/* Reset in a forked child, which does not own its parent's search. */
 void mt_holders_reset(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPython's byte offsets for a walk of its objects, read off its headers, one row for each version
+/* CPython's byte offsets for walking its objects, from its headers, one row for each version
  * (64-bit builds with the GIL); python-versions.h has those of frames. */
 #ifndef MT_HOLDERS_LAYOUTS_H
 #define MT_HOLDERS_LAYOUTS_H
@@ -12,7 +12,7 @@ struct mt_holder_layout {
     int16_t code_names;      /* names of local variables: co_localsplusnames, or co_varnames ... */
     int16_t code_cells;      /* ... with co_cellvars and co_freevars after them; -1: they are */
     int16_t code_free;       /* among them, the free ones last */
-    int16_t code_locals;     /* int: how many co_localsplusnames or co_varnames are */
+    int16_t code_locals;     /* int: the number of co_localsplusnames or co_varnames */
     int16_t code_stack;      /* int: words of the frame's stack after them */
     int16_t object_frame;    /* frame object: its frame; 0: it is the frame */
     int16_t generator_frame; /* generator: its frame, or (is_inline false) a pointer to it */
@@ -21,14 +21,14 @@ struct mt_holder_layout {
     int16_t frame_globals;
     int16_t function_code, function_qualname, function_closure, function_defaults,
         function_keywords;  /* defaults of keywords */
-    int16_t thread_handled; /* PyThreadState: exc_info, the exceptions that are being handled */
+    int16_t thread_handled; /* PyThreadState: exc_info, the exceptions being handled */
     int16_t thread_dict;
     int16_t thread_raised;                   /* the exception that is on its way */
     int16_t handled_value, handled_previous; /* of exc_info */
     int16_t error_traceback, error_context, error_cause;
 };
 
-/* Return a version's layout; NULL: memtap does not know the version. */
+/* Return a version's layout, or NULL if the version is unknown. */
 const struct mt_holder_layout *mt_holder_layout_of(int minor);
 
 /* Common to all versions. */

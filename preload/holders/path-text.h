@@ -15,12 +15,13 @@ struct mt_path {
     enum mt_holder_root root;
 };
 
-/* Begin a step; add to it. Signs that could end a line or act on a terminal become '?'. */
+/* Start a step, or append to it. Characters that could end a line or act on a terminal become
+ * '?'. */
 void mt_step_begin(struct mt_path *path);
 void mt_step_put(struct mt_path *path, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Say what the path is best described by, unless something before it says more. */
+/* Set the best description of the path, unless something before it is more specific. */
 void mt_step_is(struct mt_path *path, enum mt_holder_root root);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Return whether there was room for all of them. */
+/* Return whether there was room for all paths. */
 bool mt_paths_write(struct mt_holders_answer *answer);
 
 #endif

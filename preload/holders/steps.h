@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A path in the program's words, step by step (FORMAT.md, "A path of holders"). */
+/* Describe a path in the program's terms, step by step (FORMAT.md, "A path of holders"). */
 #ifndef MT_HOLDERS_STEPS_H
 #define MT_HOLDERS_STEPS_H
 
@@ -11,8 +11,8 @@
 void mt_step_variable(struct mt_path *path, const char *what, uint64_t frame, unsigned index,
                       const char *how);
 
-/* Add the step from node[0] to node[1], and on where several are one: node[n - 1] is the last.
- * Return how many nodes on it is, at least 1. */
+/* Add the step from node[0] to node[1], or further if several form one step: node[n - 1] is the
+ * last. Return the number of nodes that it covers, at least 1. */
 unsigned mt_step_add(struct mt_path *path, const uint32_t *node, unsigned n);
 
 /* Add a key of a dict. Return whether there is one with this value. */

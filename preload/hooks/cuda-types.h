@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's structures, as far as the hooks need them: libmemtap.so is built without CUDA's headers.
+/* The CUDA structures that the hooks need: libmemtap.so is built without CUDA's headers.
  * tests/shim/test-headers.c compares the two. */
 #ifndef MT_PRELOAD_CUDA_TYPES_H
 #define MT_PRELOAD_CUDA_TYPES_H

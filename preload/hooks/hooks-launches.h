@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's launches of kernels: whatever launches one, the runtime or a library, ends here. And
- * the calls that build graphs node by node.
- * Lookups get these hooks only if uses are recorded (preload/uses/uses.h). */
+/* The driver's kernel launches, which every launch by the runtime or a library goes through, and
+ * the calls that build graphs node by node. Lookups get these hooks only if uses are recorded
+ * (preload/uses/uses.h). */
 #ifndef MT_PRELOAD_HOOKS_LAUNCHES_H
 #define MT_PRELOAD_HOOKS_LAUNCHES_H
 
-/* The shape of a launch: of the grid and its blocks, and shared memory. */
+/* The dimensions of a launch: grid, blocks, and shared memory. */
 #define MT_SHAPE                                                                                   \
     unsigned x, unsigned y, unsigned z, unsigned block_x, unsigned block_y, unsigned block_z,      \
         unsigned shared

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Private pools of PyTorch's allocator, for CUDA graphs and torch.cuda.MemPool, whose segments
- * serve nothing else. No exported function returns the pool that a thread allocates in. It follows
- * from what `use_mem_pool` requests from a pool and from how a capture begins.
+ * serve nothing else. No exported function returns the pool that a thread allocates in. It is
+ * derived from what `use_mem_pool` requests from a pool and from how a capture begins.
  */
 #ifndef MT_PRELOAD_POOLS_H
 #define MT_PRELOAD_POOLS_H

@@ -12,7 +12,7 @@ __attribute__((format(printf, 1, 2))) void mt_message(const char *format, ...);
  * its size limit (SIGXFSZ) are errors and send no signal to the host. */
 ssize_t mt_write_quietly(int fd, const void *bytes, size_t size);
 
-/* The manifest: a file from which memtap run learns what became of its program's processes. */
+/* The manifest: a file from which memtap run learns what happened to its program's processes. */
 
 /* Append a text in one write. Any thread. Return whether it is there. */
 bool mt_manifest_sign(const char *manifest, const char *text);

@@ -45,8 +45,8 @@ static inline void mt_signals_restore(const uint64_t *before)
         mt_signals_mask(SIG_SETMASK, before, NULL);
 }
 
-/* A declaration: up to the end of the block no handler of the program runs in this thread, and
- * nobody cancels it. */
+/* A declaration: up to the end of the block, no signal handler of the program runs in this thread,
+ * and it is not cancelled. */
 #define MT_UNINTERRUPTED()                                                                         \
     MT_NO_CANCEL();                                                                                \
     __attribute__((cleanup(mt_signals_restore), unused)) const uint64_t signals_before_ =          \

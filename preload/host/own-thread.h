@@ -17,7 +17,8 @@ int mt_own_thread(void *(*run)(void *));
 /* Return whether any of our threads exists in this process. */
 bool mt_own_threads_exist(void);
 
-/* Wait until none of our threads exists any more, at most 1 s. They must have been told to end. */
+/* Wait until none of our threads exists any more, at most 1 s. They must have been requested to
+ * end. */
 void mt_own_threads_await_end(void);
 
 /* Forget them in a forked child, which has none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that grows with each of many iterations, by the lowest total of so many of them. */
+/* Detect memory that grows with each of many iterations, by the lowest total of so many of them. */
 #ifndef MT_LIGHT_GROWTH_H
 #define MT_LIGHT_GROWTH_H
 

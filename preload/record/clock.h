@@ -54,7 +54,7 @@ void mt_clock_start(void);
  * number of times. */
 void mt_clock_adjust(void);
 
-/* Use the kernel's clock from now on, because nobody corrects the line any more. */
+/* Use the kernel's clock from now on, because nothing corrects the line any more. */
 void mt_clock_stop(void);
 
 /* Sleep without usleep, for the same reason. Keeps errno; not a cancellation point. */
