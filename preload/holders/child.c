@@ -137,6 +137,7 @@ static void walk(void)
  * itself names comes first. */
 static void search(void)
 {
+    mt_objects_read_moved();
     mt_objects_count();
     mt_roots_of_code(true);
     mt_roots_of_threads();

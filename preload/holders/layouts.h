@@ -50,6 +50,13 @@ enum {
     MT_FLAG_HEAP = 1 << 9,
     MT_FLAG_ERROR = 1 << 30,
     MT_FLAG_TYPE_BIT = 31,
+    /* From the generations of the collector's state on. */
+    MT_COLLECTOR_YOUNGEST = 72, /* the address of the youngest */
+    MT_COLLECTOR_FROZEN = 80,
+    MT_COLLECTOR_IS_RUNNING = 176, /* int */
+    MT_COLLECTOR_OLD = 200,        /* how many objects the last full collection left ... */
+    MT_COLLECTOR_OLD_SOON = 208,   /* ... and others have left since */
+    MT_COLLECTOR_END = 216,
 };
 
 #endif

@@ -13,7 +13,11 @@ struct mt_holder_python mt_holder_python;
 #define KNOWN 4096u                          /* types */
 #define LINK ~UINT64_C(3)                    /* the other bits of a link are the collector's */
 #define MOST_INTERPRETER (UINT64_C(1) << 20) /* bytes to search */
-enum { GENERATION = 24, GENERATIONS = 3, YOUNGEST = 72, FROZEN = 80, HEAD = 16 };
+enum { GENERATION = 24, GENERATIONS = 3, HEAD = 16 };
+
+/* At the moment another thread's collection is under way: objects may be in lists of its own, which
+ * have their heads on its stack, and links to the previous object may be something else. */
+static bool is_collecting;
 
 static uint64_t link_at(uint64_t address)
 {
@@ -28,33 +32,73 @@ static bool is_list(uint64_t head)
            link_at(previous) == head;
 }
 
+/* Return whether a generation's head may stand there, whose list may be about to change. */
+static bool is_generation(uint64_t head)
+{
+    return mt_is_readable(link_at(head), 32) && mt_is_readable(link_at(head + 8), 16);
+}
+
 /* Find the collector's generations in an interpreter's state: three lists, behind them the address
- * of the first, and a fourth for frozen objects. */
+ * of the first, and a fourth for frozen objects, which only gc.freeze() changes. */
 static uint64_t find_generations(uint64_t state)
 {
-    for (uint64_t at = state; at < state + MOST_INTERPRETER && mt_is_readable(at, 104); at += 8)
-        if (mt_word(at + YOUNGEST) == at && is_list(at) && is_list(at + GENERATION) &&
-            is_list(at + 2 * GENERATION) && is_list(at + FROZEN))
+    for (uint64_t at = state; at < state + MOST_INTERPRETER && mt_is_readable(at, MT_COLLECTOR_END);
+         at += 8)
+        if (mt_word(at + MT_COLLECTOR_YOUNGEST) == at && is_generation(at) &&
+            is_generation(at + GENERATION) && is_generation(at + 2 * GENERATION) &&
+            is_list(at + MT_COLLECTOR_FROZEN))
             return at;
     return 0;
 }
 
+static uint64_t flags_of(uint64_t type)
+{
+    return mt_word(type + MT_TYPE_FLAGS);
+}
+
+/* Return whether its type may be asked: that of types only for those on the heap. */
+static bool may_visit(uint64_t object, uint64_t type)
+{
+    uint64_t flags = flags_of(type);
+    return flags & MT_FLAG_GC &&
+           (!(flags >> MT_FLAG_TYPE_BIT & 1) || flags_of(object) & MT_FLAG_HEAP);
+}
+
+/* Return whether an object of the collector's stands there, not the head of a list. */
+static bool is_object(uint64_t object)
+{
+    uint64_t type = mt_is_readable(object, 16) ? mt_word(object + MT_OBJECT_TYPE) : 0;
+    if (type % 8 || !mt_is_readable(type, MT_TYPE_DICT) || !may_visit(object, type))
+        return false;
+    uint64_t of_type = mt_word(type + MT_OBJECT_TYPE);
+    return of_type % 8 == 0 && mt_is_readable(of_type, MT_TYPE_DICT) &&
+           flags_of(of_type) >> MT_FLAG_TYPE_BIT & 1;
+}
+
+/* Return whether there was room. */
+static bool add_object(uint64_t object)
+{
+    uint32_t node = mt_picture_add(object, MT_NODE_OBJECT);
+    if (node == MT_NO_NODE)
+        return false;
+    mt_picture.flags[node] = MT_NODE_IS_TRACKED;
+    mt_picture.refs[node] = mt_holder_python.layout->minor >= 12
+                                ? (int64_t)(uint32_t)mt_word(object)
+                                : (int64_t)mt_word(object);
+    return true;
+}
+
 /* Walk a list: add its objects, or only count them. Return how many; 0 with is_adding where there
- * is no room. */
+ * is no room. A list that is about to change may lead into another one, and never back. */
 static uint64_t walk_list(uint64_t head, bool is_adding)
 {
-    uint64_t n = 0;
-    for (uint64_t at = link_at(head); at != head && mt_is_readable(at, 32); at = link_at(at), n++) {
-        if (!is_adding)
-            continue;
-        uint64_t object = at + HEAD;
-        uint32_t node = mt_picture_add(object, MT_NODE_OBJECT);
-        if (node == MT_NO_NODE)
+    uint64_t n = 0, passed = head;
+    for (uint64_t at = link_at(head); at != head && at != passed && mt_is_readable(at, 32);
+         at = link_at(at), n++) {
+        if ((n & (n - 1)) == 0)
+            passed = at;
+        if (is_adding && (!is_collecting || is_object(at + HEAD)) && !add_object(at + HEAD))
             return 0;
-        mt_picture.flags[node] = MT_NODE_IS_TRACKED;
-        mt_picture.refs[node] = mt_holder_python.layout->minor >= 12
-                                    ? (int64_t)(uint32_t)mt_word(object)
-                                    : (int64_t)mt_word(object);
     }
     return n;
 }
@@ -64,7 +108,7 @@ static uint64_t walk_lists(uint64_t generations, bool is_adding)
     uint64_t n = 0;
     for (unsigned i = 0; i < GENERATIONS; i++)
         n += walk_list(generations + (uint64_t)i * GENERATION, is_adding);
-    return n + walk_list(generations + FROZEN, is_adding);
+    return n + walk_list(generations + MT_COLLECTOR_FROZEN, is_adding);
 }
 
 int mt_objects_read(void)
@@ -80,7 +124,13 @@ int mt_objects_read(void)
             generations[n] = find_generations(python->runtime);
         if (!generations[n])
             return -ENOENT;
-        n_objects += walk_lists(generations[n++], false);
+        n_objects += walk_lists(generations[n], false);
+        if ((int)mt_word(generations[n] + MT_COLLECTOR_IS_RUNNING)) {
+            is_collecting = true;
+            n_objects += mt_word(generations[n] + MT_COLLECTOR_OLD) +
+                         mt_word(generations[n] + MT_COLLECTOR_OLD_SOON);
+        }
+        n++;
         if (python->layout->minor < 9)
             break;
     }
@@ -92,11 +142,6 @@ int mt_objects_read(void)
     for (unsigned i = 0; i < n; i++)
         walk_lists(generations[i], true);
     return 0;
-}
-
-static uint64_t flags_of(uint64_t type)
-{
-    return mt_word(type + MT_TYPE_FLAGS);
 }
 
 static enum mt_holder_type type_by_name(uint64_t type)
@@ -147,14 +192,6 @@ uint64_t mt_holder_wrapped(uint64_t object)
     return word < LEAST_ADDRESS ? mt_word(object + WRAPPED + 8) : word;
 }
 
-/* Return whether its type may be asked: that of types only for those on the heap. */
-static bool may_visit(uint64_t object, uint64_t type)
-{
-    uint64_t flags = flags_of(type);
-    return flags & MT_FLAG_GC &&
-           (!(flags >> MT_FLAG_TYPE_BIT & 1) || flags_of(object) & MT_FLAG_HEAP);
-}
-
 void mt_object_visit(uint64_t object, mt_visit *visit, void *data)
 {
     typedef int traverse(void *object, mt_visit *visit, void *data);
@@ -165,6 +202,36 @@ void mt_object_visit(uint64_t object, mt_visit *visit, void *data)
             ((traverse *)(uintptr_t)call)((void *)(uintptr_t)object, visit, data);
         mt_crash_over();
     }
+}
+
+/* Add an object, if its list is none of the generations', and the rest of its list. */
+static int add_list_of(void *object, void *unused)
+{
+    uint64_t first = (uint64_t)(uintptr_t)object;
+    bool is_past_head = false;
+    (void)unused;
+    if (!first || !may_visit(first, mt_word(first + MT_OBJECT_TYPE)) ||
+        mt_picture_find(first) != MT_NO_NODE)
+        return 0;
+    for (uint64_t at = first - HEAD; link_at(at) && mt_is_readable(link_at(at), 32);
+         at = link_at(at)) {
+        uint32_t n = mt_picture.n;
+        if (is_object(at + HEAD)) {
+            if (!add_object(at + HEAD) || mt_picture.n == n)
+                break;
+        } else if (is_past_head) {
+            break;
+        } else {
+            is_past_head = true;
+        }
+    }
+    return 0;
+}
+
+void mt_objects_read_moved(void)
+{
+    for (uint32_t node = 0; is_collecting && node < mt_picture.n; node++)
+        mt_object_visit(mt_picture.address[node], add_list_of, NULL);
 }
 
 static int take_off(void *object, void *unused)

@@ -45,6 +45,10 @@ uint64_t mt_holder_wrapped(uint64_t object);
 /* Add all tracked objects to the picture. Return 0, -ENOENT: not found; -ENOMEM. */
 int mt_objects_read(void);
 
+/* Add those that a collection which is under way has moved to lists of its own, as far as others
+ * lead to them: not what it has found to be garbage. */
+void mt_objects_read_moved(void);
+
 /* Take off each object's references those by tracked objects and by running functions. */
 void mt_objects_count(void);
 

@@ -16,6 +16,11 @@
 #define CELLS (-1)
 #define FREE (-1)
 #else
+#if PY_VERSION_HEX >= 0x03090000
+#include <internal/pycore_interp.h>
+#else
+#include <internal/pycore_pymem.h>
+#endif
 #include <internal/pycore_pystate.h>
 #define CODE(now, before) offsetof(PyCodeObject, before)
 #define FRAME(field) offsetof(PyFrameObject, field)
@@ -24,6 +29,8 @@
 #define CELLS offsetof(PyCodeObject, co_cellvars)
 #define FREE offsetof(PyCodeObject, co_freevars)
 #endif
+#define COLLECTOR(field)                                                                           \
+    (offsetof(struct _gc_runtime_state, field) - offsetof(struct _gc_runtime_state, generations))
 #if PY_VERSION_HEX >= 0x030c0000
 #define RAISED current_exception
 #else
@@ -86,5 +93,10 @@ int main(void)
     COMPARE_COMMON(MT_FLAG_GC, Py_TPFLAGS_HAVE_GC);
     COMPARE_COMMON(MT_FLAG_HEAP, Py_TPFLAGS_HEAPTYPE);
     COMPARE_COMMON(MT_FLAG_ERROR, Py_TPFLAGS_BASE_EXC_SUBCLASS);
+    COMPARE_COMMON(MT_COLLECTOR_YOUNGEST, COLLECTOR(generation0));
+    COMPARE_COMMON(MT_COLLECTOR_FROZEN, COLLECTOR(permanent_generation));
+    COMPARE_COMMON(MT_COLLECTOR_IS_RUNNING, COLLECTOR(collecting));
+    COMPARE_COMMON(MT_COLLECTOR_OLD, COLLECTOR(long_lived_total));
+    COMPARE_COMMON(MT_COLLECTOR_OLD_SOON, COLLECTOR(long_lived_pending));
     return faults != 0;
 }

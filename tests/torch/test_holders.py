@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What keeps each block is found when memory runs out: the root and the path, in each of many hands. The program does not notice:
-its waits do not see the child process, which leaves nothing; it runs out of memory 200 times, other threads allocating meanwhile."""
+its waits do not see the child process, which leaves nothing; it runs out of memory 200 times, other threads allocating or
+collecting garbage meanwhile."""
 import json
 import re
 from pathlib import Path
@@ -62,6 +63,20 @@ def check_host(work, forks):
     equal("none", (forks.run(trace, HERE / "holders.py", env={"MEMTAP_HOLDERS": "none"})[0], lists(trace)), (0, []))
 
 
+def check_collecting(work, forks):
+    trace = Path(work) / "collecting.mtap"
+    code, output = forks.run(trace, HERE / "collect_always.py", env={"MEMTAP_HOLDERS": "oom"})
+    kept = [int(address) for address in re.findall(r"^kept (\d+)", output, re.M)]
+    found = lists(trace)
+    equal("it ends well while another thread collects garbage", (code, len(kept)), (0, 3))
+    check(found and not any(end["result"] for end, _ in found), f"searches ended with {[end['result'] for end, _ in found]}")
+    wanted = [["global `named` of module __main__"], ["global `inside` of module __main__", "['key']", "[0]", ".kept"],
+              ["local variable `local` of run_out() at collect_always.py:LINE", "[0]", ".kept"]]
+    for _, holders in found:
+        for address, steps in zip(kept, wanted):
+            check(address in holders and agree(holders[address][1], steps), f"{steps} while another thread collects: {holders.get(address)}")
+
+
 def check_moments(work, forks):
     for moment, number, steps in [("growth", 2, ["global `losses` of module __main__", "[79]"]),
                                   ("requested", 4, ["local variable `inside` of inquire() at holders_when.py:LINE"]),
@@ -101,6 +116,7 @@ def main():
     with harness.folder() as work, harness.Forks() as forks:
         check_roots(work, forks)
         check_host(work, forks)
+        check_collecting(work, forks)
         check_moments(work, forks)
         check_hostile(work, forks)
     harness.finish()
