@@ -27,9 +27,10 @@ static void name_private(struct mt_cached_pool *pool, const struct mt_replay *re
     char name[sizeof pool->name];
     mt_private_pool_text(name, sizeof name, replay, segment);
     const char *graph = strstr(name, "graph ");
+    pool->is_of_graphs = graph || !strncmp(name, "graphs", 6);
     if (!strncmp(name, "MemPool", 7))
         snprintf(pool->name, sizeof pool->name, "%s", name);
-    else if (graph || !strncmp(name, "graphs", 6))
+    else if (pool->is_of_graphs)
         snprintf(pool->name, sizeof pool->name, "private pool of %.70s", graph ? graph : name);
     else
         snprintf(pool->name, sizeof pool->name, "private pool");
@@ -127,7 +128,7 @@ static int add_all(struct collecting *c, const struct mt_segments *segments, lon
 
 static void sum_up(struct mt_cached *cached, uint16_t own)
 {
-    uint64_t most = 0;
+    uint64_t most = 0, of_graphs = 0, largest = 0;
     bool is_known = false;
     for (size_t i = 0; i < cached->n; i++) {
         const struct mt_cached_pool *pool = &cached->pool[i];
@@ -141,7 +142,11 @@ static void sum_up(struct mt_cached *cached, uint16_t own)
     for (size_t i = 0; i < cached->n; i++) {
         const struct mt_cached_pool *pool = &cached->pool[i];
         cached->others += i == cached->own ? 0 : pool->reserved - pool->allocated;
+        of_graphs += pool->is_of_graphs ? pool->reserved : 0;
+        if (pool->is_of_graphs && pool->reserved > largest)
+            largest = pool->reserved;
     }
+    cached->sharing = of_graphs - largest;
     if (cached->n) {
         cached->whole = cached->pool[cached->own].whole;
         cached->in_pieces = cached->pool[cached->own].in_pieces;

@@ -14,7 +14,7 @@
 struct mt_cached_pool {
     uint64_t stream, pool; /* handles */
     uint16_t number;       /* number in mt_stream_pools; 0: unknown */
-    bool is_private;
+    bool is_private, is_of_graphs;
     char name[96]; /* "default stream", "side stream 2", "private pool of graph 1", "MemPool (0, 1)"
                     */
     uint32_t stack; /* the line that requested most of its segments (the largest segment, at the
@@ -31,6 +31,10 @@ struct mt_cached {
     size_t own; /* the pool of the failed request, or else the one with the most allocated bytes */
     uint64_t others; /* free in all other pools; in `own`: */
     uint64_t whole, in_pieces;
+    /* At most so many bytes less would be reserved if all graphs shared a pool: all that their
+     * pools have except the largest. Graphs that may run at the same time cannot. 0: there are no
+     * two. */
+    uint64_t sharing;
 };
 
 /* Find what is cached on a device at the moment. segments: the device's, including empty ones.

@@ -259,12 +259,12 @@ json_t *mt_json_cached(const struct mt_definitions *definitions, const struct mt
         json_array_append_new(pools, object);
     }
     if (!is_moment)
-        return json_pack("{s:o, s:o}", "other_pools", mt_json_number(cached->others), "pools",
-                         pools);
+        return json_pack("{s:o, s:o, s:o}", "other_pools", mt_json_number(cached->others),
+                         "sharing", mt_json_number(cached->sharing), "pools", pools);
     enum mt_free_kind kind = mt_cached_kind(cached);
-    return json_pack("{s:s?, s:o, s:o, s:o, s:o}", "mostly",
+    return json_pack("{s:s?, s:o, s:o, s:o, s:o, s:o}", "mostly",
                      kind < MT_FREE_KINDS ? mt_free_kind_names[kind] : NULL, "other_pools",
                      mt_json_number(cached->others), "whole_segments",
                      mt_json_number(cached->whole), "pieces", mt_json_number(cached->in_pieces),
-                     "pools", pools);
+                     "sharing", mt_json_number(cached->sharing), "pools", pools);
 }

@@ -56,6 +56,7 @@ static void others_text(char *out, size_t size, const struct mt_definitions *def
                         const struct mt_cached *cached)
 {
     struct others others = find_others(cached);
+    char saved[MT_SIZE_TEXT];
     if (!others.most)
         return;
     bool is_one = others.streams + others.privates == 1;
@@ -74,6 +75,11 @@ static void others_text(char *out, size_t size, const struct mt_definitions *def
                    cached->pool[cached->own].name);
     if (others.gives_back)
         mt_text_append(out, size, "; torch.cuda.empty_cache() returns it to the card");
+    if (cached->sharing)
+        mt_text_append(out, size,
+                       "; if its graphs never run at once, one pool for all of them "
+                       "saves up to %s",
+                       mt_size_text(saved, cached->sharing));
 }
 
 void mt_cached_text(char *out, size_t size, const struct mt_definitions *definitions,

@@ -59,6 +59,18 @@ static int find_copies(struct mt_remark *remark, const struct mt_device *device)
     return rc;
 }
 
+/* Return whether a block is in a private pool, whose memory is not the loop's. */
+static bool is_private(const struct mt_replay *replay, const struct mt_device *device,
+                       const struct mt_block *block)
+{
+    const struct mt_stream_pools *pools = &replay->reserved.pools;
+    uint16_t number = device->of_cuda ? 0
+                                      : mt_block_request_of(&replay->reserved.of_blocks,
+                                                            mt_heap_index(&replay->blocks, block))
+                                            .pool;
+    return number && pools->pool[number].pool;
+}
+
 /* Return whether a program may replace such a block in each turn: it is not of the model. */
 static bool may_be_replaced(const struct mt_verdict *verdict)
 {
@@ -88,7 +100,8 @@ static uint64_t sum_of(const struct mt_sums *sums, uint32_t place, uint32_t turn
 /* Find the line that has allocated as much again in this turn of the loop as is still live of the
  * turn before, and nothing older. Iterations by steps or backward are no turns: what a turn loads
  * first counts in the one before. Growth has a sentence of its own. 0 or -ENOMEM. */
-static int find_previous(struct mt_remark *remark, const struct mt_device *device)
+static int find_previous(struct mt_remark *remark, const struct mt_replay *replay,
+                         const struct mt_device *device)
 {
     const struct mt_definitions *definitions = device->context.definitions;
     const struct mt_turns *turns = device->spans ? device->spans->turns : NULL;
@@ -101,7 +114,7 @@ static int find_previous(struct mt_remark *remark, const struct mt_device *devic
         const struct mt_verdict *verdict = &device->verdicts[i];
         uint32_t line = mt_line_stack(definitions, verdict->block);
         uint32_t turn = turn_of(turns, verdict->block, now);
-        if (may_be_replaced(verdict))
+        if (may_be_replaced(verdict) && !is_private(replay, device, verdict->block))
             rc = mt_sums_add(
                 &sums, verdict->block->size,
                 &(struct mt_sum){.key = {mt_stack_place(definitions, line), turn}, .stack = line});
@@ -218,7 +231,7 @@ int mt_remark_find(struct mt_remark *remark, const struct mt_analysis *analysis)
     *remark = found;
     int rc = device ? find_copies(&found, device) : 0;
     if (!rc && device)
-        rc = find_previous(&found, device);
+        rc = find_previous(&found, &analysis->replay, device);
     if (rc || !device)
         return rc;
     find_recomputed(&found, device);

@@ -50,7 +50,7 @@ def graph_of_each_shape():
 
 def graphs_of_one_pool():
     pool = torch.cuda.graph_pool_handle()
-    return [captured(rows, pool) for rows in (16384, 8192)]
+    return [captured(rows, pool) for rows in (16384, 8192, 4096)]
 
 
 def pool_of_ours():

@@ -39,11 +39,15 @@ def check_way(way, trace, copy, said):
     equal(f"{way}: pools at the end", sum(pool["reserved"] for pool in cached["pools"]), said["reserved"])
     equal(f"{way}: free", cached["other_pools"] + cached["whole_segments"] + cached["pieces"],
           said["reserved"] - said["allocated"])
+    graphs = [pool["reserved"] for pool in pools if pool["pool"].startswith("private pool of graph")]
+    equal(f"{way}: saved by one pool", at_end["most_reserved"]["by"]["sharing"], sum(graphs) - max(graphs, default=0))
     if mostly:
         equal(f"{way}: mostly", cached["mostly"], mostly)
         text = " ".join(report(trace, "--at", "end").split())
         check(words in text, f"{way}: no \"{words}\" in\n{text}")
     worst = at_end["fragmentation"]["worst"] if at_end["fragmentation"] else None
+    if way == "graph_of_each_shape":
+        check(f"saves up to {(sum(graphs) - max(graphs)) >> 20}.00 MiB" in text, text)
     if mostly in ("other_pools", "whole_segments"):
         check(not worst, f"{way} is called fragmented: {worst}")
     highest = json.loads(report(trace, "--format", "json", "--at", "reserved"))["devices"][0]
@@ -56,6 +60,14 @@ def check_way(way, trace, copy, said):
               [whole["cached"], whole["most_reserved"]["by"], whole["peak"]["reserved"]])
 
 
+def check_sharing(folder):
+    """What one pool saves is not more than is said."""
+    most = [json.loads(report(folder / f"{way}.mtap", "--format", "json"))["devices"][0]["most_reserved"]
+            for way in ("graph_of_each_shape", "graphs_of_one_pool")]
+    saved = most[0]["reserved"] - most[1]["reserved"]
+    check(0 < saved <= most[0]["by"]["sharing"], f"one pool saves {saved}, said: up to {most[0]['by']['sharing']}")
+
+
 def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks(PROGRAM) as forks:
@@ -66,6 +78,7 @@ def main():
                 continue  # PyTorch before 2.5
             if check(code == 0, f"{way} runs:\n{output}"):
                 check_way(way, trace, Path(work) / f"copy-{way}.mtap", json.loads(output.splitlines()[0]))
+        check_sharing(Path(work))
     harness.finish()
 
 
