@@ -178,7 +178,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
                           device->is_peak ? device->at.time_ns : replay->at_moment.time_ns,
                           device->verdicts, device->n_verdicts);
     if (!rc)
-        rc = mt_unneeded_find(&device->unneeded, replay, device, replay->at_moment.device_ns[slot]);
+        rc = mt_unneeded_find(&device->unneeded, replay, device);
     if (!rc)
         rc = mt_sites_collect(&device->sites, &naming, device->shown, device->n_shown,
                               replay->question.library_frames);

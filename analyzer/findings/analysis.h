@@ -101,8 +101,12 @@ enum mt_unneeded_kind {
     MT_UNNEEDED_UNTIL,   /* first used after it, by another line: allocated early */
     MT_UNNEEDED_BETWEEN, /* within the longest time between two uses, by two lines: a
                           * quarter of an iteration or more */
+    MT_UNNEEDED_PERHAPS, /* last used before the moment, but the run did not finish, so it is not
+                          * known; does not count in bytes */
     MT_UNNEEDED_KINDS,
 };
+
+#define MT_UNNEEDED_HELD 3u
 
 struct mt_unneeded {
     bool is_known, is_unseen; /* is_unseen: not all work was seen, so nothing is known */
@@ -111,18 +115,32 @@ struct mt_unneeded {
      * no statement can come between; kernels may have used them by addresses in memory; the
      * recording ended before their uses were written. */
     uint64_t of_own_line, passed, unknown;
+    uint64_t to_come; /* likewise: of the model, of its activations or not used yet, where the run
+                       * did not finish: uses may have followed */
     /* By key: the line of the allocation, that of the last use (of UNTIL the first; of BETWEEN the
      * last before the moment), whether that was in backward. Lines are stacks, 0: none. */
     struct mt_sums kind[MT_UNNEEDED_KINDS];
+    struct mt_held_most held[MT_UNNEEDED_KINDS][MT_UNNEEDED_HELD]; /* of the first sums of AFTER and
+                                                                    * of PERHAPS; else empty */
 };
 
-/* Return "never", "after", "until", "between". */
+/* Return "never", "after", "until", "between", "perhaps". */
 const char *mt_unneeded_name(enum mt_unneeded_kind kind);
 
 /* Find it among a device's live blocks. Return 0 or -ENOMEM. Call mt_unneeded_clear in any case. */
 int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *replay,
-                     const struct mt_device *device, uint64_t moment_ns);
+                     const struct mt_device *device);
 void mt_unneeded_clear(struct mt_unneeded *unneeded);
+
+/* Return the kind under which a live block of the device counts there; MT_UNNEEDED_KINDS: none. */
+enum mt_unneeded_kind mt_unneeded_kind_of(const struct mt_replay *replay,
+                                          const struct mt_device *device,
+                                          const struct mt_verdict *verdict);
+
+/* Return what is known of the uses of a live block of the device; NULL: nothing. */
+const struct mt_block_uses *mt_device_uses(const struct mt_replay *replay,
+                                           const struct mt_device *device,
+                                           const struct mt_block *block);
 
 /*
  * Memory left from iteration to iteration: the lines with blocks from several earlier iterations

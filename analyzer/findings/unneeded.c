@@ -3,12 +3,13 @@
 #include "analyzer/model/user-line.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const names[] = {
-    [MT_UNNEEDED_NEVER] = "never",
-    [MT_UNNEEDED_AFTER] = "after",
-    [MT_UNNEEDED_UNTIL] = "until",
-    [MT_UNNEEDED_BETWEEN] = "between",
+    [MT_UNNEEDED_NEVER] = "never",     [MT_UNNEEDED_AFTER] = "after",
+    [MT_UNNEEDED_UNTIL] = "until",     [MT_UNNEEDED_BETWEEN] = "between",
+    [MT_UNNEEDED_PERHAPS] = "perhaps",
 };
 
 const char *mt_unneeded_name(enum mt_unneeded_kind kind)
@@ -20,6 +21,9 @@ struct moment {
     uint64_t ns, least_pause_ns, event;
     uint32_t line;  /* that allocates then; 0: not known */
     bool is_killed; /* the trace ends with uses that do not belong to blocks yet */
+    bool is_cut;    /* the run was broken off there or later, before uses that were to come */
+    uint64_t
+        quiet_ns; /* when the last iteration began that was complete before; 0: there is none */
     const struct mt_device *device;
     const struct mt_definitions *definitions;
 };
@@ -111,67 +115,185 @@ static enum mt_unneeded_kind kind_of(const struct mt_block_uses *uses, const str
     return MT_UNNEEDED_KINDS;
 }
 
-/* Return where a block counts apart; NULL: nowhere. */
-static uint64_t *apart_of(struct mt_unneeded *unneeded, const struct mt_block_uses *uses,
-                          const struct mt_block *block, enum mt_unneeded_kind kind,
-                          const struct moment *moment)
+/* Return whether a program may let go of such a block after its last use so far: it is not of the
+ * model, and no backward waits for it. */
+static bool may_be_let_go(const struct mt_verdict *verdict)
 {
-    if (is_unknown(uses, moment))
-        return &unneeded->unknown;
-    if (kind != MT_UNNEEDED_KINDS && uses->is_passed)
-        return &unneeded->passed;
-    if (kind == MT_UNNEEDED_AFTER && is_of_own_line(moment, uses, block))
-        return &unneeded->of_own_line;
-    return NULL;
+    enum mt_category category = verdict->rule->category;
+    if (verdict->block->evidence & MT_SAW_SAVED)
+        return false;
+    return category == MT_CATEGORY_INPUTS || category == MT_CATEGORY_TEMPORARIES ||
+           category == MT_CATEGORY_OTHER;
+}
+
+/* Return a kind as far as it is known where the run was broken off: what was not used in a whole
+ * iteration is not needed. *to_come: uses are to come. */
+static enum mt_unneeded_kind kind_if_cut(enum mt_unneeded_kind kind,
+                                         const struct mt_block_uses *uses,
+                                         const struct mt_verdict *verdict,
+                                         const struct moment *moment, bool *to_come)
+{
+    uint64_t last = kind == MT_UNNEEDED_NEVER ? mt_block_time(verdict->block) : uses->last.time_ns;
+    *to_come = false;
+    if (!moment->is_cut || (kind != MT_UNNEEDED_NEVER && kind != MT_UNNEEDED_AFTER) ||
+        last < moment->quiet_ns)
+        return kind;
+    *to_come = kind == MT_UNNEEDED_NEVER || !may_be_let_go(verdict);
+    return *to_come ? MT_UNNEEDED_KINDS : MT_UNNEEDED_PERHAPS;
+}
+
+const struct mt_block_uses *mt_device_uses(const struct mt_replay *replay,
+                                           const struct mt_device *device,
+                                           const struct mt_block *block)
+{
+    return device->of_cuda ? mt_uses_find(&replay->uses_of_cuda, &replay->cuda.heap, block)
+                           : mt_uses_find(&replay->uses_of_blocks, &replay->blocks, block);
+}
+
+/* Return when the last iteration began that was complete at a time; 0: there is none, or forwards
+ * are counted, of which an iteration may have several. */
+static uint64_t begin_of_last(const struct mt_spans *spans, uint64_t ns)
+{
+    uint32_t now = 0;
+    if (!spans || spans->counted == MT_COUNTED_FORWARDS)
+        return 0;
+    for (size_t i = 0; i < spans->n && spans->span[i].time_ns <= ns; i++)
+        now = spans->span[i].iteration ? spans->span[i].iteration : now;
+    const struct mt_span *begin = now > 1 ? mt_spans_begin_of(spans, now - 1) : NULL;
+    return begin ? begin->time_ns : 0;
+}
+
+static struct moment moment_of(const struct mt_replay *replay, const struct mt_device *device)
+{
+    uint64_t ns = replay->at_moment.device_ns[mt_device_slot(device->device)];
+    bool is_at_oom = replay->question.moment.kind == MT_AT_OOM;
+    bool is_cut = is_at_oom || mt_ended_of(&replay->survey, NULL).how != MT_ENDED_WHOLE;
+    return (struct moment){.ns = ns,
+                           .least_pause_ns = least_pause(replay, device),
+                           .event = device->at.event,
+                           .line = line_at(replay, device),
+                           .is_killed = replay->survey.kinds[MT_USE],
+                           .is_cut = is_cut,
+                           .quiet_ns = begin_of_last(device->spans, is_at_oom ? ns : UINT64_MAX),
+                           .device = device,
+                           .definitions = replay->definitions};
+}
+
+static struct mt_unneeded begin(const struct mt_survey *survey)
+{
+    bool is_recorded = survey->kinds[MT_USES] || survey->kinds[MT_USE];
+    bool is_unseen = is_recorded && (survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(survey));
+    return (struct mt_unneeded){.is_unseen = is_unseen, .is_known = is_recorded && !is_unseen};
+}
+
+/* Return the kind of a block and the use to name, as kind_of does; bytes that count apart are added
+ * there. */
+static enum mt_unneeded_kind judge(struct mt_unneeded *unneeded, const struct mt_block_uses *known,
+                                   const struct mt_verdict *verdict, const struct moment *moment,
+                                   const struct mt_use_point **use)
+{
+    const struct mt_block *block = verdict->block;
+    bool to_come = false;
+    *use = NULL;
+    if (block->evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT) || mt_block_time(block) >= moment->ns)
+        return MT_UNNEEDED_KINDS;
+    if (is_unknown(known, moment)) {
+        unneeded->unknown += block->size;
+        return MT_UNNEEDED_KINDS;
+    }
+    enum mt_unneeded_kind kind = kind_of(known, block, moment, use);
+    uint64_t *apart = NULL;
+    if (kind != MT_UNNEEDED_KINDS && known->is_passed)
+        apart = &unneeded->passed;
+    else if (kind == MT_UNNEEDED_AFTER && is_of_own_line(moment, known, block))
+        apart = &unneeded->of_own_line;
+    else
+        kind = kind_if_cut(kind, known, verdict, moment, &to_come);
+    if (to_come)
+        apart = &unneeded->to_come;
+    if (apart)
+        *apart += block->size;
+    return apart ? MT_UNNEEDED_KINDS : kind;
+}
+
+enum mt_unneeded_kind mt_unneeded_kind_of(const struct mt_replay *replay,
+                                          const struct mt_device *device,
+                                          const struct mt_verdict *verdict)
+{
+    struct mt_unneeded unneeded = begin(&replay->survey);
+    struct moment moment = moment_of(replay, device);
+    const struct mt_use_point *use;
+    return unneeded.is_known ? judge(&unneeded, mt_device_uses(replay, device, verdict->block),
+                                     verdict, &moment, &use)
+                             : MT_UNNEEDED_KINDS;
+}
+
+/* A block that is freed late, perhaps. */
+struct late {
+    enum mt_unneeded_kind kind;
+    struct mt_verdict verdict;
+    struct mt_sum sum; /* to which it belongs */
+};
+
+/* Find what holds the blocks of the first sums of a kind. 0 or -ENOMEM. */
+static int find_held(struct mt_unneeded *unneeded, enum mt_unneeded_kind kind,
+                     const struct mt_device *device, const struct late *late, size_t n)
+{
+    const struct mt_sums *sums = &unneeded->kind[kind];
+    struct mt_verdict *verdicts = calloc(n + 1, sizeof *verdicts);
+    int rc = verdicts ? 0 : -ENOMEM;
+    for (size_t i = 0; i < sums->n && i < MT_UNNEEDED_HELD && !rc; i++) {
+        size_t chosen = 0;
+        for (size_t j = 0; j < n; j++)
+            if (late[j].kind == kind &&
+                !memcmp(late[j].sum.key, sums->sum[i].key, sizeof late->sum.key))
+                verdicts[chosen++] = late[j].verdict;
+        rc = mt_held_most_of(&unneeded->held[kind][i], device, verdicts, chosen);
+    }
+    free(verdicts);
+    return rc;
 }
 
 int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *replay,
-                     const struct mt_device *device, uint64_t moment_ns)
+                     const struct mt_device *device)
 {
-    const struct mt_uses_of *uses =
-        device->of_cuda ? &replay->uses_of_cuda : &replay->uses_of_blocks;
-    const struct mt_heap *heap = device->of_cuda ? &replay->cuda.heap : &replay->blocks;
-    const struct mt_survey *survey = &replay->survey;
-    bool is_recorded = survey->kinds[MT_USES] || survey->kinds[MT_USE];
-    bool is_unseen = is_recorded && (survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(survey));
-    *unneeded = (struct mt_unneeded){.is_unseen = is_unseen, .is_known = is_recorded && !is_unseen};
+    *unneeded = begin(&replay->survey);
     if (!unneeded->is_known)
         return 0;
-    const struct moment moment = {.ns = moment_ns,
-                                  .least_pause_ns = least_pause(replay, device),
-                                  .event = device->at.event,
-                                  .line = line_at(replay, device),
-                                  .is_killed = survey->kinds[MT_USE],
-                                  .device = device,
-                                  .definitions = replay->definitions};
-    for (size_t i = 0; i < device->n_verdicts; i++) {
+    struct moment moment = moment_of(replay, device);
+    struct late *late = calloc(device->n_verdicts + 1, sizeof *late);
+    size_t n_late = 0;
+    int rc = late ? 0 : -ENOMEM;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
         const struct mt_block *block = device->verdicts[i].block;
-        const struct mt_block_uses *known = mt_uses_find(uses, heap, block);
-        const struct mt_use_point *use = NULL;
-        if (block->evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT) ||
-            mt_block_time(block) >= moment.ns)
-            continue;
-        enum mt_unneeded_kind kind =
-            is_unknown(known, &moment) ? MT_UNNEEDED_KINDS : kind_of(known, block, &moment, &use);
-        uint64_t *apart = apart_of(unneeded, known, block, kind, &moment);
-        if (apart)
-            *apart += block->size;
-        if (apart || kind == MT_UNNEEDED_KINDS)
+        const struct mt_use_point *use;
+        enum mt_unneeded_kind kind = judge(unneeded, mt_device_uses(replay, device, block),
+                                           &device->verdicts[i], &moment, &use);
+        if (kind == MT_UNNEEDED_KINDS)
             continue;
         uint32_t line = mt_line_stack(replay->definitions, block);
-        uint32_t used = use ? mt_request_line(replay->definitions, use->stack, 0) : 0;
+        uint32_t used = use ? line_of(&moment, use->stack) : 0;
         struct mt_sum sum = {.key = {line, used, use && use->in_backward}, .stack = line};
-        if (mt_sums_add(&unneeded->kind[kind], block->size, &sum))
-            return -ENOMEM;
-        unneeded->bytes += block->size;
+        rc = mt_sums_add(&unneeded->kind[kind], block->size, &sum);
+        unneeded->bytes += kind == MT_UNNEEDED_PERHAPS ? 0 : block->size;
+        if (kind == MT_UNNEEDED_AFTER || kind == MT_UNNEEDED_PERHAPS)
+            late[n_late++] = (struct late){kind, device->verdicts[i], sum};
     }
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         mt_sums_sort(&unneeded->kind[kind]);
-    return 0;
+    if (!rc && device->n_held)
+        rc = find_held(unneeded, MT_UNNEEDED_AFTER, device, late, n_late);
+    if (!rc && device->n_held)
+        rc = find_held(unneeded, MT_UNNEEDED_PERHAPS, device, late, n_late);
+    free(late);
+    return rc;
 }
 
 void mt_unneeded_clear(struct mt_unneeded *unneeded)
 {
-    for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
+    for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++) {
         mt_sums_clear(&unneeded->kind[kind]);
+        for (size_t i = 0; i < MT_UNNEEDED_HELD; i++)
+            mt_held_most_clear(&unneeded->held[kind][i]);
+    }
 }

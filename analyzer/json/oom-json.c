@@ -141,6 +141,8 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
                         mt_json_call_sites(d, story->device, &analysis->replay.question.filter));
     if (story->device->n_held)
         json_object_set_new(object, "held", mt_json_held_kinds(story->device));
+    if (story->device->unneeded.is_known)
+        json_object_set_new(object, "unneeded", mt_json_unneeded(d, &story->device->unneeded));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
     json_object_set_new(object, "more_needed", mt_json_number_or_null(story->more));
     json_object_set_new(object, "rest", rest_json(&story->rest));

@@ -12,6 +12,9 @@
 #include "analyzer/print/json.h"
 
 json_t *mt_json_balance(const struct mt_balance *balance);
+/* Make what was not needed at the moment; unneeded->is_known. */
+json_t *mt_json_unneeded(const struct mt_definitions *definitions,
+                         const struct mt_unneeded *unneeded);
 json_t *mt_json_private_pools(const struct mt_private_pools *pools);
 /* Make what is cached, by kind and by pool; null: not known. is_moment: it is not the peak of
  * reserved memory. */

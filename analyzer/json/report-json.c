@@ -141,16 +141,32 @@ static json_t *idle(const struct mt_definitions *definitions, const struct mt_id
     return object;
 }
 
-static json_t *unneeded(const struct mt_definitions *definitions,
-                        const struct mt_unneeded *unneeded)
+/* Make the sums of a kind, each with the line of the use that counts. */
+static json_t *unneeded_sums(const struct mt_definitions *definitions,
+                             const struct mt_unneeded *unneeded, enum mt_unneeded_kind kind)
 {
-    json_t *object =
-        json_pack("{s:o,s:o,s:o,s:o}", "bytes", mt_json_number(unneeded->bytes), "of_own_line",
-                  mt_json_number(unneeded->of_own_line), "passed", mt_json_number(unneeded->passed),
-                  "unknown", mt_json_number(unneeded->unknown));
+    const struct mt_sums *sums = &unneeded->kind[kind];
+    json_t *object = mt_json_sums(definitions, sums);
+    json_t *sites = json_object_get(object, "sites");
+    for (size_t i = 0; i < json_array_size(sites) && kind != MT_UNNEEDED_NEVER; i++) {
+        json_t *site = json_array_get(sites, i);
+        json_object_set_new(site, "used", mt_json_frame(definitions, sums->sum[i].key[1]));
+        if (i < MT_UNNEEDED_HELD && unneeded->held[kind][i].path)
+            json_object_set_new(site, "held_by", mt_json_held_most(&unneeded->held[kind][i]));
+    }
+    return object;
+}
+
+json_t *mt_json_unneeded(const struct mt_definitions *definitions,
+                         const struct mt_unneeded *unneeded)
+{
+    json_t *object = json_pack(
+        "{s:o,s:o,s:o,s:o,s:o}", "bytes", mt_json_number(unneeded->bytes), "of_own_line",
+        mt_json_number(unneeded->of_own_line), "passed", mt_json_number(unneeded->passed),
+        "unknown", mt_json_number(unneeded->unknown), "to_come", mt_json_number(unneeded->to_come));
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         json_object_set_new(object, mt_unneeded_name(kind),
-                            mt_json_sums(definitions, &unneeded->kind[kind]));
+                            unneeded_sums(definitions, unneeded, kind));
     return object;
 }
 
@@ -213,7 +229,7 @@ static json_t *devices(const struct mt_analysis *analysis)
             json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
         if (device->unneeded.is_known)
             json_object_set_new(object, "unneeded",
-                                unneeded(analysis->replay.definitions, &device->unneeded));
+                                mt_json_unneeded(analysis->replay.definitions, &device->unneeded));
         json_object_set_new(object, "counted_by",
                             json_string(mt_counted_names[device->spans->counted]));
         json_object_set_new(object, "loop", mt_json_loop(device->spans->turns));

@@ -99,6 +99,9 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device);
 void mt_page_unneeded(const struct mt_page *page, const struct mt_device *device);
+/* Print when a live block of the device is used, if that is known. */
+void mt_page_uses(const struct mt_page *page, const struct mt_device *device,
+                  const struct mt_verdict *verdict);
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
 void mt_page_modules(const struct mt_page *page, const struct mt_device *device);
 void mt_page_serving(const struct mt_page *page, const struct mt_device *device);

@@ -131,6 +131,8 @@ static void print_block(const struct mt_page *page, const struct mt_device *devi
     mt_put_category(page->out, page->style, rule->category, 0);
     fprintf(page->out, " (%s): %s\n", mt_certainty_name(rule->certainty),
             name_of(page, rule, name));
+    if (block != &page->analysis->replay.watched.last.block)
+        mt_page_uses(page, device, &(struct mt_verdict){.block = block, .rule = rule});
     print_evidence(page, block);
     if (held)
         mt_page_paths(page, held);

@@ -74,7 +74,7 @@ static void grown_text(const struct mt_oom_story *story, const struct mt_analysi
 static void others_text(const struct mt_oom_story *story, const struct mt_analysis *analysis,
                         char *out, size_t size)
 {
-    char bytes[MT_SIZE_TEXT], where[250];
+    char bytes[MT_SIZE_TEXT], where[350];
     mt_cached_text(where, sizeof where, analysis->replay.definitions, &story->device->cached_by,
                    MT_FREE_OTHERS);
     snprintf(out, size, "%s is free, but %s", mt_size_text(bytes, story->of_others), where);
@@ -250,6 +250,32 @@ static void put_exception(FILE *out, const struct mt_oom_story *story, const str
     }
 }
 
+/* Put what was not used since, or perhaps not needed, if it is as much as the request lacks, with
+ * what keeps it. */
+static void put_late(FILE *out, const struct mt_oom_story *story,
+                     const struct mt_analysis *analysis, const struct mt_style *style)
+{
+    static const struct mt_style plain = {0};
+    const struct mt_page page = mt_page_of(analysis, NULL, &plain);
+    const struct mt_unneeded *unneeded = &story->device->unneeded;
+    enum mt_unneeded_kind kind =
+        unneeded->kind[MT_UNNEEDED_AFTER].n ? MT_UNNEEDED_AFTER : MT_UNNEEDED_PERHAPS;
+    const struct mt_sum *late = unneeded->kind[kind].sum;
+    char text[MT_HOLDER_TEXT + 600], held[MT_HOLDER_TEXT + 100], bytes[MT_SIZE_TEXT], where[200];
+    if (!unneeded->kind[kind].n || late->bytes < lacking(story))
+        return;
+    mt_page_place(&page, late->key[1], where, sizeof where, sizeof where - 1);
+    mt_held_most_text(held, sizeof held, &unneeded->held[kind][0], late->bytes);
+    snprintf(text, sizeof text, "%s: %s, last used %s%s%s%s",
+             kind == MT_UNNEEDED_AFTER ? "Not needed" : "Perhaps not needed",
+             mt_size_text(bytes, late->bytes), late->key[1] ? "by " : "",
+             late->key[1]   ? where
+             : late->key[2] ? "in backward"
+                            : "at an unknown line",
+             *held ? ", " : "", held);
+    put(out, text, style);
+}
+
 /* Put what keeps what earlier iterations left. */
 static void put_keeper(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
 {
@@ -278,7 +304,7 @@ static void put_nothing(FILE *out, const struct mt_oom_story *story, bool has_mo
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                     const struct mt_style *style)
 {
-    char text[400], cause[300];
+    char text[500], cause[400];
     mt_oom_sentence(story, analysis, text, sizeof text);
     put(out, text, style);
     mt_oom_cause(story, analysis, cause, sizeof cause);
@@ -286,6 +312,7 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     put(out, text, style);
     put_keeper(out, story, style);
     put_exception(out, story, style);
+    put_late(out, story, analysis, style);
     bool let_go = put_garbage(out, story, style);
     const struct mt_advice *first = remedy_from(story, 0, false);
     const struct mt_advice *surer = first && !first->is_replayed

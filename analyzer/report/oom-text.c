@@ -119,7 +119,7 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
     const struct mt_pool_state *pool = &story->device->segments.pool[story->pool];
     const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
-    char text[300];
+    char text[400];
     fputs("\nWhy it did not fit\n", page->out);
     if (!story->knows_pieces) {
         fputs("  The trace has no segments, so the free pieces are unknown.\n", page->out);
@@ -377,6 +377,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
         print_private(&page, &story->device->private_pools);
         print_verdict(&page, story);
     }
+    mt_page_unneeded(&page, story->device);
     if (!story->oom->of_library)
         mt_page_pins(&page, &story->pins);
     mt_page_balance(&page, story->device);

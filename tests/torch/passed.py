@@ -30,6 +30,8 @@ def main():
     for thread in threads:
         thread.join()
     seen = torch.ones(4 * MIB, device="cuda")
+    print("at passed", blocks[0].data_ptr())
+    print("at seen", seen.data_ptr(), flush=True)
     top = scaled(torch.ones(32 * MIB, device="cuda"))
     if "kill" in sys.argv:
         os.system(f"kill -9 {os.getpid()}")

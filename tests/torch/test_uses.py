@@ -79,10 +79,16 @@ def unneeded_of(trace):
 def check_passed(work, forks):
     """Blocks whose addresses were passed in memory are unknown, never unneeded; what the peak's own line used last counts apart."""
     trace = Path(work) / "passed.mtap"
-    code, _ = forks.run(trace, HERE / "passed.py", env={"MEMTAP_USES": "1"})
+    code, output = forks.run(trace, HERE / "passed.py", env={"MEMTAP_USES": "1"})
+    addresses = {name: int(address) for name, address in re.findall(r"^at (\w+) (\d+)", output, re.M)}
     unneeded = unneeded_of(trace)
     have = {name: unneeded[name] >> 20 for name in ("bytes", "passed", "of_own_line", "unknown")}
     equal("passed in memory, MiB", (code, have), (0, {"bytes": 4, "passed": 16, "of_own_line": 32, "unknown": 0}))
+    said = harness.must_run([MEMTAP, "explain", trace, hex(addresses["passed"])]).stdout
+    check("its address was passed in memory" in said and "not needed" not in said, said)
+    said = harness.must_run([MEMTAP, "explain", trace, hex(addresses["seen"])]).stdout
+    check("  not needed at the peak: last used before, freed after\n" in said and "address was passed" not in said, said)
+    check(re.search(r"^  last used at \S+ s, by passed.py:\d+ main,\n    kernel ", said, re.M), said)
     text = harness.must_run([MEMTAP, "report", trace]).stdout
     check("16.00 MiB, unknown: their addresses were passed in memory" in text, text)
 
@@ -96,6 +102,32 @@ def check_killed(work, forks):
     check(unneeded["unknown"] >= 20 << 20, f"{unneeded['unknown']} bytes are unknown")
     text = harness.must_run([MEMTAP, "report", trace]).stdout
     check("unknown: the recording ended before their uses were written" in text, text)
+
+
+def check_late(work, forks):
+    """Where memory runs out, only what was not used in a whole iteration is not needed; of the model and its graph nothing is said."""
+    first = {"turns": "Not needed: 128.00 MiB, last used by late_oom.py:27 turns, 2 blocks held by local variable `kept` of turns() at "
+                      "late_oom.py:30 -> [0..1]",
+             "once": "Perhaps not needed: 256.00 MiB, last used by late_oom.py:36 once, held by local variable `kept` of once() at "
+                     "late_oom.py:39",
+             "model": None}
+    wanted = {"turns": (128, 0, 16), "once": (0, 0, 272), "model": (0, 704, 0)}
+    for how, sentence in first.items():
+        trace = Path(work) / f"late-{how}.mtap"
+        code, output = forks.run(trace, HERE / "late_oom.py", how, env={"MEMTAP_USES": "1", "MEMTAP_HOLDERS": "oom"})
+        equal(f"{how}: it runs out", code, 1)
+        text = harness.must_run([MEMTAP, "oom", trace]).stdout
+        words = " ".join(text.split())
+        check(sentence in words if sentence else "needed:" not in words.split("Ended:")[0], text)
+        unneeded = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", trace]).stdout)["unneeded"]
+        have = (unneeded["bytes"] >> 20, unneeded["to_come"] >> 20, unneeded["perhaps"]["bytes"] >> 20)
+        equal(f"{how}: not needed, to come, perhaps, MiB", have, wanted[how])
+        for address in re.findall(r"^kept (\d+)", output, re.M):
+            said = harness.must_run([MEMTAP, "explain", "--at", "oom", trace, hex(int(address))]).stdout
+            check("  not needed when memory ran out" in said and ";\n    held by local variable `kept` of " in said, said)
+        if how == "turns":
+            site = unneeded["after"]["sites"][0]
+            equal("JSON", (site["used"]["line"], site["held_by"]["root"], site["held_by"]["blocks"]), (27, "local", 2))
 
 
 def check_sparse(work, forks):
@@ -125,6 +157,7 @@ def main():
         check_unneeded(work, forks)
         check_passed(work, forks)
         check_killed(work, forks)
+        check_late(work, forks)
         check_sparse(work, forks)
         equal("without", (code, other, {"uses", "use", "unseen_work"} & read(plain)[1]), (0, output, set()))
     harness.finish()
