@@ -23,7 +23,7 @@
 #define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least this many times as long as the query */
 
 static struct {
-    uint64_t seen; /* devices, by bit; for the writer */
+    uint64_t seen, failed; /* devices, by bit; failed: where memory ran out. For the writer */
     bool has_changed;
     bool has_thread;
     _Atomic uint32_t bell,
@@ -31,6 +31,7 @@ static struct {
     /* Below: with the lock held. */
     pthread_mutex_t lock;
     uint64_t wanted, known; /* devices, by bit: to query now; queried so far */
+    uint64_t repeated;      /* by bit: whose next answer is kept even if it equals the last */
     bool is_querying, is_over;
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
@@ -43,21 +44,33 @@ static struct {
      BIT(MT_CUDA_FREE_ASYNC) | BIT(MT_CUDA_MAP) | BIT(MT_CUDA_UNMAP) | BIT(MT_CUDA_OBJECT) |       \
      BIT(MT_CUDA_OBJECT_GONE))
 
+static bool has_failed(const struct mt_event *event)
+{
+    return event->kind == MT_OOM ||
+           (event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result);
+}
+
 void mt_watch_note(const struct mt_event *events, size_t n, uint64_t kinds)
 {
     if (!(CHANGES & kinds))
         return;
     watch.has_changed = true;
     for (size_t i = 0; i < n; i++)
-        if (CHANGES >> events[i].kind & 1 && (uint16_t)events[i].device < MOST_DEVICES)
+        if (CHANGES >> events[i].kind & 1 && (uint16_t)events[i].device < MOST_DEVICES) {
             watch.seen |= 1ull << events[i].device;
+            if (has_failed(&events[i]))
+                watch.failed |= 1ull << events[i].device;
+        }
 }
 
-/* Keep a sample, with the lock held. time_ns is when the device answered. */
+/* Keep a sample, with the lock held. time_ns is when the device answered. Where memory ran out, an
+ * equal answer says that the one before had the allocations in between already. */
 static void keep(int device, const struct mt_device_memory *memory, uint64_t time_ns)
 {
-    if (!memcmp(memory, &watch.last[device], sizeof *memory) || watch.n == MOST_SAMPLES)
+    bool is_equal = !memcmp(memory, &watch.last[device], sizeof *memory);
+    if ((is_equal && !(watch.repeated >> device & 1)) || watch.n == MOST_SAMPLES)
         return;
+    watch.repeated &= ~(1ull << device);
     watch.last[device] = *memory;
     watch.sample[(watch.first + watch.n++) % MOST_SAMPLES] = (struct mt_event){
         .time_ns = time_ns,
@@ -205,6 +218,8 @@ static void request(void)
         return;
     pthread_mutex_lock(&watch.lock);
     watch.wanted = watch.seen; /* first: a hook may wake the thread as soon as it waits */
+    watch.repeated |= watch.failed;
+    watch.failed = 0;
     pthread_mutex_unlock(&watch.lock);
     atomic_compare_exchange_strong(&mt_watch_state, &off, MT_WATCH_WAITS);
     ring();

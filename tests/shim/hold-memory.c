@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold-memory [long|more|objects|sample|fork]: takes device memory by four routes (runtime, stream
+ * hold-memory [long|more|objects|sample|fails|fork]: takes device memory by four routes (runtime, stream
  * order, driver, physical memory with addresses) and ends with all of it taken but the first 48
  * MiB. With `long` it waits before that until memtap has asked NVML what the device holds, and once
  * more at the end; so it does with the others, and in between with `more` has 16 MiB more for a
  * while, with `objects` a module of 6 MiB and two streams as well, with `sample` frees these 48
- * MiB, and has 6 MiB less at the end, and with `fork` has a child take 8 MiB more.
+ * MiB, and has 6 MiB less at the end, with `fails` ends by a request for more than there is, and
+ * with `fork` has a child take 8 MiB more.
  */
 #include "our-thread.h"
 #include "preload/include/memtap.h"
@@ -98,6 +99,8 @@ int main(int argc, char **argv)
         first = second;
         want_sample();
     }
+    if (!strcmp(argv[1], "fails"))
+        return !cudaMalloc(&second, (size_t)1 << 40);
     if (!strcmp(argv[1], "fork")) {
         int status = 0;
         pid_t child = fork();

@@ -65,21 +65,22 @@ def balance(trace):
     return json.loads(done.stdout)["devices"][0]["balance"]
 
 
-def short():
+def at_end(mode, wanted):
     """At a program's end memtap waits for NVML for 0.5 s, which are over at once on a busy machine: it is
     tried three times."""
     for _ in range(3):
-        (events,) = record("")
-        if [event["own"] for event in events if event["record"] == "device_memory"][-1:] == [CONTEXT + HELD]:
+        (events,) = record(mode)
+        if [event["own"] for event in events if event["record"] == "device_memory"] == wanted:
             break
-    return events
+    check(mode, events, wanted)
 
 
 FIRST = CONTEXT + HELD + 48 * MIB
-check("short", short(), [CONTEXT + HELD])
+at_end("", [CONTEXT + HELD])
 check("long", *record("long"), [FIRST, CONTEXT + HELD])
 check("more", *record("more"), [FIRST, FIRST + 16 * MIB, CONTEXT + HELD])
 check("sample", *record("sample"), [FIRST, CONTEXT + HELD, CONTEXT + HELD - 6 * MIB])
+at_end("fails", [FIRST, FIRST])
 child, parent = record("fork")
 check("child", child, [FIRST + 8 * MIB])
 check("its parent", parent, [FIRST, CONTEXT + HELD])
