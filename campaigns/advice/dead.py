@@ -38,9 +38,9 @@ PROGRAMS = [
     ("longer each step", "--batch 16 --layers 6 --length 96 --longer 32 --steps 4"),
 ]
 # Of tests/torch/dead_jobs.py.
-JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam", "embeddings", "retry", "retry_kept", "retry_encoder", "whole",
+JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam", "embeddings", "retry", "retry_kept", "retry_encoder", "loaded", "best", "whole",
         "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower"]
-FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "checkpoint-each", "keep-nothing", "zero-grad",
+FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "host-copies", "checkpoint-each", "keep-nothing", "zero-grad",
             "bucket-views", "batch:1/2", "offload:optimizer", "offload:activations", "precision:autocast", "precision:bf16",
             "optimizer:adafactor", "optimizer:sgd")
 # Of what the same run reserves on a card that is large enough.

@@ -23,6 +23,31 @@ static void find_optimizer(struct mt_plan_answer *answer, const struct mt_record
         }
 }
 
+static void put_line(char *out, size_t size, const struct mt_frame *frame)
+{
+    const char *slash = strrchr(frame->file, '/');
+    snprintf(out, size, "%.80s:%u", slash ? slash + 1 : frame->file, frame->line);
+}
+
+/* Find the line that made the copies of weights, if all are from one. */
+static void find_copies(struct mt_plan_answer *answer, const struct mt_recording *recording)
+{
+    const struct mt_definitions *d = recording->definitions;
+    const struct mt_frame *line = NULL;
+    for (size_t i = 0; i < recording->n; i++) {
+        if (!mt_is_weight_copy(&recording->block[i]))
+            continue;
+        const struct mt_frame *frame =
+            mt_stack_frame(d, mt_stack_line(d, recording->block[i].stack));
+        if (!frame || !frame->line ||
+            (line && (line->line != frame->line || line->file != frame->file)))
+            return;
+        line = frame;
+    }
+    if (line)
+        put_line(answer->copies, sizeof answer->copies, line);
+}
+
 /* Find the line that called the model last. */
 static void find_call(struct mt_plan_answer *answer, const struct mt_recording *recording)
 {
@@ -31,10 +56,8 @@ static void find_call(struct mt_plan_answer *answer, const struct mt_recording *
         const struct mt_recorded_block *block = &recording->block[i];
         uint32_t caller = block->phase == MT_PHASE_FORWARD ? mt_stack(d, block->stack)->caller : 0;
         const struct mt_frame *frame = caller ? mt_stack_frame(d, mt_stack(d, caller)->user) : NULL;
-        const char *slash = frame ? strrchr(frame->file, '/') : NULL;
         if (frame && frame->line)
-            snprintf(answer->calls, sizeof answer->calls, "%.80s:%u",
-                     slash ? slash + 1 : frame->file, frame->line);
+            put_line(answer->calls, sizeof answer->calls, frame);
     }
 }
 
@@ -42,6 +65,7 @@ void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *r
 {
     find_optimizer(answer, recording);
     find_call(answer, recording);
+    find_copies(answer, recording);
     answer->infers = answer->rest && mt_ends_in_evaluation(recording);
 }
 

@@ -39,6 +39,11 @@ static void remedy_text(char *out, const struct mt_plan_answer *answer, const ch
     if (!strcmp(change, "no-grad") && *answer->calls)
         snprintf(out, MT_WAY_TEXT, "with torch.no_grad(): around the evaluation, %s",
                  answer->calls);
+    else if (!strcmp(change, "host-copies") && *answer->copies)
+        snprintf(
+            out, MT_WAY_TEXT,
+            "keep the copies of weights from %s on the host: map_location=\"cpu\", tensor.cpu()",
+            answer->copies);
     else if (!strcmp(change, "keep-nothing") && answer->infers)
         snprintf(out, MT_WAY_TEXT, "keep nothing from one forward to the next: tensor.cpu(), del");
     else if (!strncmp(change, "batch:", 6) && answer->infers)

@@ -48,6 +48,7 @@ struct mt_plan_answer {
     bool infers;           /* the run ends in an evaluation: nothing is trained there */
     char optimizer[32];    /* the class that steps, "AdamW"; "": no step was seen */
     char calls[96];        /* the line that called the model last, "train.py:9"; "": not known */
+    char copies[96];       /* the line that made all copies of weights; so */
     bool has_changes;      /* changes of the program were asked for */
     bool is_cut;           /* not all combinations were tried */
 };
@@ -63,7 +64,7 @@ int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
 /* Return by how much less the change of that name lets be live, as modelled; 0: not known. */
 uint64_t mt_answer_saves(const struct mt_modelled_changes *changes, const char *name);
 
-/* Fill in what the run is: infers, optimizer, calls. */
+/* Fill in what the run is: infers, optimizer, calls, copies. */
 void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *recording);
 
 /* Make the answer. cut: what would have followed, in the recording, too; NULL: the trace ends by

@@ -20,6 +20,8 @@ static const struct mt_remedy remedies[] = {
     {"optimizer:adamw", MT_COSTS_NOTHING, "torch.optim.AdamW(...)", true, "nothing, if it is Adam now"},
     {"drop-exception", MT_COSTS_NOTHING, "retry after the except block, not inside it: the exception keeps the tensors of the failed attempt alive",
      false, "nothing"},
+    {"host-copies", MT_COSTS_NOTHING, "keep copies of weights on the host: torch.load(..., map_location=\"cpu\"), tensor.cpu()",
+     false, "nothing, if the card does not compute with them"},
     {"zero-grad", MT_COSTS_NOTHING, "optimizer.zero_grad(set_to_none=True) after each step", true, "nothing"},
     {"bucket-views", MT_COSTS_NOTHING, "DistributedDataParallel(..., gradient_as_bucket_view=True)", true,
      "nothing, if nobody keeps or detaches a gradient"},

@@ -221,3 +221,24 @@ int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_mo
     }
     return 0;
 }
+
+bool mt_is_weight_copy(const struct mt_recorded_block *block)
+{
+    return block->category == MT_CATEGORY_COPIES && !(block->evidence & MT_SAW_AUTOCAST);
+}
+
+int mt_change_host_copies(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    const struct mt_recording *recording = edits->recording;
+    bool is_found = false;
+    (void)argument;
+    for (size_t i = 0; i < recording->n; i++) {
+        if (!mt_is_weight_copy(&recording->block[i]))
+            continue;
+        is_found = true;
+        mt_drop_block(edits, i);
+    }
+    if (!is_found)
+        change->why_not = "no copies of weights were seen";
+    return is_found ? 0 : -ENOENT;
+}

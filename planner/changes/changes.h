@@ -32,7 +32,8 @@ enum mt_rebuilt {
     MT_REBUILDS_OPTIMIZER = 32,    /* its state */
     MT_REBUILDS_PLACES = 64,       /* other ranks, or the host */
     MT_REBUILDS_LEFT_BEHIND = 128, /* what an iteration keeps */
-    MT_REBUILDS_EVALUATION = 256   /* what an evaluation, or an attempt that failed, keeps */
+    MT_REBUILDS_EVALUATION = 256,  /* what an evaluation, or an attempt that failed, keeps */
+    MT_REBUILDS_COPIES = 512       /* copies of weights */
 };
 
 /* A kind of change, named KIND:ARGUMENT. Of several the first rows are applied first: each edits

@@ -30,6 +30,10 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
 int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
                              struct mt_modelled *change);
+int mt_change_host_copies(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+
+/* Return whether the block is a copy of weights that the program keeps; autocast's are not. */
+bool mt_is_weight_copy(const struct mt_recorded_block *block);
 
 /* Return whether the recording ends in an evaluation: in a forward of a line that has had no
  * backward, while others have; or of a program that drops graph after graph without one. */

@@ -233,6 +233,42 @@ void mt_recording_sort(struct mt_recording *recording)
         qsort(recording->block, recording->n, sizeof *recording->block, by_begin);
 }
 
+/* Return whether a block may be a copy of weights, from a checkpoint or by copy.deepcopy: nothing
+ * else is known of it. */
+static bool may_be_copy(const struct mt_recording *recording, const struct mt_recorded_block *block)
+{
+    uint32_t marks = mt_stack(recording->definitions, block->stack)->marks;
+    bool is_copied =
+        marks & MT_MARK_COPY_TENSOR && !(marks & (MT_MARK_COPY_DICT | MT_MARK_MODULE_INIT));
+    return (is_copied || marks & MT_MARK_LOAD) && block->phase == MT_PHASE_OUTSIDE &&
+           !block->step && !(block->evidence & ~(unsigned)(MT_SAW_LATER_STEP | MT_SAW_END));
+}
+
+MT_ORDER(by_size, uint64_t, MT_COMPARE(*a, *b))
+
+/* Find copies of weights: as the rules do, which know all parameters only at a moment. */
+static void find_copies(struct mt_recording *recording)
+{
+    uint64_t *sizes = calloc(recording->n + 1, sizeof *sizes);
+    size_t n = 0;
+    if (!sizes) {
+        recording->rc = -ENOMEM;
+        return;
+    }
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_PARAMETERS)
+            sizes[n++] = recording->block[i].size;
+    if (n)
+        qsort(sizes, n, sizeof *sizes, by_size);
+    for (size_t i = 0; i < recording->n; i++) {
+        struct mt_recorded_block *block = &recording->block[i];
+        if (may_be_copy(recording, block) &&
+            bsearch(&block->size, sizes, n, sizeof *sizes, by_size))
+            block->category = MT_CATEGORY_COPIES;
+    }
+    free(sizes);
+}
+
 int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device)
 {
     size_t n = 0;
@@ -258,6 +294,7 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
     recording->device = device;
     recording->unseen = replay->unseen[mt_device_slot(device)];
     recording->events = replay->events;
+    find_copies(recording);
     return recording->rc;
 }
 

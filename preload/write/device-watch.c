@@ -46,8 +46,7 @@ static struct {
 
 static bool has_failed(const struct mt_event *event)
 {
-    return event->kind == MT_OOM ||
-           (event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result);
+    return event->kind == MT_OOM || (event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result);
 }
 
 void mt_watch_note(const struct mt_event *events, size_t n, uint64_t kinds)

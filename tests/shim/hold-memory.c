@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold-memory [long|more|objects|sample|fails|fork]: takes device memory by four routes (runtime, stream
- * order, driver, physical memory with addresses) and ends with all of it taken but the first 48
- * MiB. With `long` it waits before that until memtap has asked NVML what the device holds, and once
- * more at the end; so it does with the others, and in between with `more` has 16 MiB more for a
- * while, with `objects` a module of 6 MiB and two streams as well, with `sample` frees these 48
+ * hold-memory [long|more|objects|sample|fails|fork]: takes device memory by four routes (runtime,
+ * stream order, driver, physical memory with addresses) and ends with all of it taken but the first
+ * 48 MiB. With `long` it waits before that until memtap has asked NVML what the device holds, and
+ * once more at the end; so it does with the others, and in between with `more` has 16 MiB more for
+ * a while, with `objects` a module of 6 MiB and two streams as well, with `sample` frees these 48
  * MiB, and has 6 MiB less at the end, with `fails` ends by a request for more than there is, and
  * with `fork` has a child take 8 MiB more.
  */

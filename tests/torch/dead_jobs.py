@@ -2,8 +2,10 @@
 """dead_jobs.py JOB [REMEDY]...: jobs that run out of memory on a small card; REMEDY is what memtap advises, followed. Says
 how far it came: a line for each forward, backward and step."""
 import functools
+import io
 import re
 import sys
+from copy import deepcopy
 
 import torch
 import torch.distributed as dist
@@ -254,6 +256,27 @@ def whole_encoder():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):
         step(model, optimizer, model(torch.zeros(24, 128, dtype=torch.long, device="cuda")).mean())
+
+
+# Copies of weights that need not be on the card.
+def loaded():
+    """A checkpoint is loaded onto the card that it was saved from."""
+    model, saved = Tower(2048, 8).cuda(), io.BytesIO()
+    torch.save({"model": model.state_dict(), "epoch": 3}, saved)
+    saved.seek(0)
+    found = torch.load(saved, map_location="cpu" if "host-copies" in REMEDIES else None)
+    model.load_state_dict(found["model"])
+    for _ in range(3):
+        step(model, torch.optim.SGD(model.parameters(), lr=0.1), model(torch.ones(4096, 2048, device="cuda")).mean())
+
+
+def best():
+    """The best weights so far are put aside."""
+    model, kept = Tower(2048, 8).cuda(), []
+    for _ in range(4):
+        step(model, torch.optim.SGD(model.parameters(), lr=0.1), model(torch.ones(4096, 2048, device="cuda")).mean())
+        weights = model.state_dict()
+        kept.append({name: value.cpu() for name, value in weights.items()} if "host-copies" in REMEDIES else deepcopy(weights))
 
 
 # What is kept from turn to turn.

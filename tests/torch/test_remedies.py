@@ -21,6 +21,8 @@ JOBS = [
     ("retry", 0.75, "drop-exception"),
     ("retry_kept", 0.75, "drop-exception"),
     ("retry_encoder", 0.5, "drop-exception"),
+    ("loaded", 0.8, "host-copies"),
+    ("best", 0.8, "host-copies"),
     ("whole", 0.75, "checkpoint-each"),
     ("whole_encoder", 0.75, "checkpoint-each"),
 ]
@@ -103,6 +105,8 @@ def main():
             is_bounded(jobs, job, "batch:1/2")
         for job in ("whole", "whole_encoder"):
             is_bounded(jobs, job, "checkpoint-each")
+        for job in ("loaded", "best"):
+            is_bounded(jobs, job, "host-copies")
     harness.finish()
 
 
