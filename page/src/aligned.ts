@@ -2,6 +2,7 @@
 // One axis for two runs: iteration k of one is above iteration k of the other, and phase above phase
 // if both have the same phases. Runs without iterations are aligned as a whole.
 import type { Device, Span } from "./analyzer";
+import { drawnPhase } from "./phases";
 
 /** A run's moment at a place on the axis: x grows by 1 an iteration; 0 to 1 is before the first. */
 interface Knot { x: number; moment: number; }
@@ -66,7 +67,7 @@ export function align(devices: [Device, Device], spans: [Span[], Span[]]): Axis 
     let x = k;
     if (parts)
       (pair[longer] ?? pair[1 - longer])!.spans.forEach((span, i) => {
-        phases.push({ from: x, to: x + parts[i]!, phase: span.phase });
+        phases.push({ from: x, to: x + parts[i]!, phase: drawnPhase(span) });
         x += parts[i]!;
       });
   }

@@ -24,7 +24,10 @@ export interface Span {
   evaluates: boolean;
   where: string; // in words: "the forward pass of iteration 3"
 }
-export interface Oom { slot: number; moment: number; time_ns: number; requested: number; went_on: boolean; }
+/** is_stacked: PyTorch's allocator failed, so the request would be on the stack; line: of the request, "": unknown. */
+export interface Oom {
+  slot: number; moment: number; time_ns: number; requested: number; went_on: boolean; is_stacked: boolean; line: string;
+}
 export interface Node {
   name: string; place: string; bytes: number; blocks: number; category: number; certainty: string; children: Node[];
 }
@@ -45,9 +48,13 @@ export interface Life {
   ended: number | null; ended_ns: number | null; category: number; rule: string; certainty: string;
   line: string; phase: string; dtype: string; bits: number; name: string | null; operator: string | null; module: string;
   stack: Frame[]; forward_stack: Frame[];
+  /** what held it at the reported moment, and how many paths lead to it */
+  holder: { verb: string; path: string; n: number } | null;
+  /** the last launch of a kernel, copy or fill that used it; is_passed: CUDA's memory has its address, so others may have */
+  uses: { is_never: boolean; is_passed: boolean; last_ns: number; line: string } | null;
 }
-/** What happened from one moment to another; left: bytes allocated in between that are still there. */
-export interface Between { allocated: number; allocations: number; freed: number; frees: number; left: number; }
+/** What happened from one moment to another; left: bytes allocated in between that are still there, by group. */
+export interface Between { allocated: number; allocations: number; freed: number; frees: number; left: number[]; }
 /** A place on the axis of events. */
 export interface Tick { event: number; moment: number; }
 /** A trace's facts, fetched once. Bytes and ns. */
@@ -277,7 +284,7 @@ export class Analyzer {
   between(slot: number, since: number, at: number): Between {
     const place = this.exports.between(slot, since, at);
     if (!place) throw new Error("out of memory");
-    const [allocated, allocations, freed, frees, left] = this.doubles(place, 5) as unknown as [number, number, number, number, number];
+    const [allocated, allocations, freed, frees, ...left] = this.doubles(place, 4 + this.nCategories) as unknown as [number, number, number, number];
     return { allocated, allocations, freed, frees, left };
   }
 

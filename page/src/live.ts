@@ -75,7 +75,7 @@ export class LiveRun implements Run {
       }
       await refresh();
       took = performance.now() - begin;
-      say(this.is_running ? `Still recording. Read at ${new Date().toLocaleTimeString()}.` : "The recording has ended.");
+      say(this.is_running ? `Live, updated ${new Date().toTimeString().split(" ")[0]!.replace(/^0/, "")}` : "The recording has ended.");
     }
   }
 }

@@ -22,6 +22,7 @@ import { Timeline } from "./views/timeline";
 import { outOfMemory, showVerdict } from "./views/verdict";
 import { WhoView } from "./views/who";
 import { help } from "./views/help";
+import { hide } from "./tip";
 import { Workers } from "./workers";
 
 declare global {
@@ -32,12 +33,15 @@ const TAB_LABELS: { [tab in Tab]: string } = {
   who: "Who", table: "Table", map: "Address map", temporary: "Short-lived", report: "Report",
 };
 
+/** What the button of the axis does. */
+const axisLabel = (is_time: boolean) => (is_time ? "Show by event" : "Show by time");
+
 function fail(why: string) {
   document.documentElement.dataset["state"] = "error";
   const has_texts = !has_opened && document.querySelector("#texts pre") !== null;
   write(byId("message"), plain(why) + (has_texts ? " The report is below as text." : ""));
   byId("message").hidden = false;
-  byId("drop").hidden = false;
+  byId("drop").hidden = !byId("views").hidden; // a trace is shown
   document.documentElement.classList.toggle("texts", has_texts);
 }
 
@@ -60,11 +64,11 @@ class Page {
     this.store = new Store(read(fragment, trace));
     this.legend = new Legend(byId("legend"), byId("moment"), client, this.store, trace, find);
     this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (group) => this.legend.label(group),
-      (groups) => this.legend.setDrawn(groups));
+      (group) => this.legend.look(group), (groups) => this.legend.setDrawn(groups));
     this.minimap = new Minimap(byId("minimap"), client, this.store, find, trace);
     this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, over);
     this.details = new Details(byId("details"), client, this.store, trace, () => this.lists());
-    byId("panel-report").append(make("pre", { tabindex: 0 }, outOfMemory(trace)?.text ?? "", trace.text));
+    byId("panel-report").append(make("pre", { tabindex: 0 }, outOfMemory(trace.name)?.text ?? "", trace.text));
     const found = (text: string) => (byId("found").textContent = text);
     this.views = {
       map: this.map,
@@ -94,7 +98,11 @@ class Page {
   /** Pass the analyzer the new grouping, if it changed, and show all views. */
   private async stack() {
     const { stack } = this.store.state;
-    if (stack !== "category" || this.legend.groups.length) this.legend.groups = await this.client.stackBy(stack);
+    if (stack !== "category" || this.legend.groups.length) {
+      const { slot, peak } = this.device(), names = await this.client.stackBy(stack);
+      const { numbers } = await this.client.bands({ slot, is_time: false, from: peak, to: peak + 1, columns: 1 });
+      this.legend.setGroups(names, [...numbers.slice(0, this.trace.categories.length)]);
+    }
     this.timeline.update();
     await this.drawn; // the first picture waits for nothing else
     this.lists();
@@ -113,7 +121,7 @@ class Page {
     const all = whole(was, state.is_time), had_all = state.from <= all.from && state.to >= all.to;
     this.store.set({ ...(had_all ? whole(device, state.is_time) : {}), ...(state.at === was.peak ? { at: device.peak } : {}) });
     this.timeline.grew();
-    write(byId("panel-report").querySelector("pre")!, (outOfMemory(this.trace)?.text ?? "") + this.trace.text);
+    write(byId("panel-report").querySelector("pre")!, (outOfMemory(this.trace.name)?.text ?? "") + this.trace.text);
     void this.stack();
     this.numbers();
   }
@@ -143,7 +151,7 @@ class Page {
       store.set({ slot: device.slot, ...whole(device, store.state.is_time), at: device.peak, since: 0, life: -1 });
     } }, ...trace.devices.map((one) => make("option", { value: one.slot, selected: one.slot === store.state.slot },
       one.device < 0 ? "device unknown" : `device ${one.device}`)));
-    const axis = make("button", { id: "axis", click: () => void this.turnAxis() }, store.state.is_time ? "by time" : "by event");
+    const axis = make("button", { id: "axis", title: "switch the axis (t)", click: () => void this.turnAxis() }, axisLabel(store.state.is_time));
     const stack = make("select", { id: "stack", "aria-label": "grouping of the timeline", change: (event: Event) =>
       store.set({ stack: (event.target as HTMLSelectElement).value as Stack }) },
       ...STACKS.map((one) => make("option", { value: one, selected: one === store.state.stack }, `stack by ${one}`)));
@@ -254,7 +262,7 @@ class Page {
       void this.stack();
     }
     if (has("slot") && this.trace.devices.length > 1) byId<HTMLSelectElement>("device").value = String(state.slot);
-    if (has("is_time")) byId("axis").textContent = state.is_time ? "by time" : "by event";
+    if (has("is_time")) byId("axis").textContent = axisLabel(state.is_time);
     if (has("tab")) this.showTab(state.tab);
     if (has("slot", "is_time", "from", "to") || (state.stack === "block" && has("category"))) this.timeline.update();
     else if (has("at", "since", "category", "life")) this.timeline.draw();
@@ -327,6 +335,7 @@ async function refresh(client: Client, run: Run) {
     await open(client, run, address());
     return;
   }
+  hide(); // the tip tells of what was there before
   const { trace: before, page } = shown, old = { ...before };
   trace.name = run.label;
   Object.assign(before, trace);
@@ -341,7 +350,7 @@ function followLive(client: Client, run: LiveRun) {
     place.hidden = false;
     place.textContent = text;
   };
-  say(run.is_running ? "Still recording." : "The recording has ended.");
+  say(run.is_running ? "Live" : "The recording has ended.");
   void run.follow(() => refresh(client, run).catch((error: Error) => say(plain(error.message))), say);
 }
 
@@ -360,7 +369,10 @@ async function main() {
   const take = (list: File[]) => {
     const more = given(list, runs);
     runs = [...runs, ...more];
-    void several.add(more, false).catch((error: Error) => fail(error.message));
+    void several.add(more, false).catch((error: Error) => {
+      runs = runs.filter((one) => !more.includes(one));
+      fail(error.message);
+    });
   };
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {

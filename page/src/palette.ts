@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // A colour and a pattern for each category. People with any kind of colour blindness can tell the
 // colours apart (after Okabe and Ito), and the patterns differ without colour.
+import { make } from "./dom";
 
 const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
-  parameters: ["#0072b2", "none"],
+  parameters: ["#0b76b4", "none"],
   buffers: ["#56b4e9", "dots"],
   gradients: ["#f0c800", "none"],
-  optimizer_state: ["#3f4fa3", "lines"],
-  activations: ["#e08a00", "none"],
-  inputs: ["#cc79a7", "none"],
-  kv_cache: ["#4c9a2a", "lines"],
-  weight_copies: ["#87d787", "dots"],
-  persistent: ["#87af5f", "dots"],
-  temporaries: ["#d55e00", "falling"],
-  workspace: ["#8c6d31", "cross"],
-  communication: ["#009e73", "none"],
-  runtime: ["#808890", "dots"],
+  optimizer_state: ["#364ca1", "lines"],
+  activations: ["#e38c01", "none"],
+  inputs: ["#ce7fb5", "none"],
+  kv_cache: ["#529e2b", "lines"],
+  weight_copies: ["#8ad888", "dots"],
+  persistent: ["#85ad5d", "dots"],
+  temporaries: ["#d15a00", "falling"],
+  workspace: ["#876930", "cross"],
+  communication: ["#049e72", "none"],
+  runtime: ["#7c8187", "dots"],
   other: ["#b8bec6", "none"],
 };
 
 /** Groups other than categories have colours that no category has; the last place is that of all others. */
-const GROUPS = ["#7b4fa3", "#2a9d8f", "#c2557f", "#8ab17d", "#4d6fb3", "#b5838d", "#6b705c", "#e9a6c1", "#5fa8d3", "#a98467"];
+const GROUPS = ["#734593", "#128d86", "#cc517f", "#89b46f", "#4b75bf", "#b290b5", "#5d6353", "#df9d9a", "#5eb1e2", "#9e7a5e"];
 GROUPS.forEach((one, i) => (LOOKS[`group ${i}`] = [one, i % 2 ? "dots" : "none"]));
 
 export function groupName(place: number): string {
@@ -37,6 +38,18 @@ export function shade(name: string, block: number): string {
 }
 
 type Pattern = "none" | "dots" | "lines" | "falling" | "cross";
+
+const stripes = (angle: number) => `repeating-linear-gradient(${angle}deg,rgb(255 255 255/.6) 0 1px,transparent 1px 4px)`;
+const HATCHES: { [pattern in Pattern]: string } = {
+  none: "", dots: "radial-gradient(rgb(255 255 255/.7) 1px,transparent 1.2px) 0 0/4px 4px", lines: stripes(135), falling: stripes(45),
+  cross: `${stripes(135)},${stripes(45)}`,
+};
+
+/** Return an element that shows a category's colour and pattern. */
+export function swatch(name: string): HTMLElement {
+  const hatch = HATCHES[(LOOKS[name] ?? LOOKS["other"])![1]];
+  return make("span", { class: "swatch", style: `--colour:${colour(name)}${hatch && `;--hatch:${hatch}`}` });
+}
 
 export function colour(name: string): string {
   return (LOOKS[name] ?? LOOKS["other"])![0];

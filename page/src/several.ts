@@ -18,6 +18,7 @@ export class Several {
   private runs: Run[] = [];
   private mode: Mode = "run";
   private chosen = 0; // the run in the mode "run"
+  private is_wanted = false; // the user chose the mode, by a link or a tab
   private readonly ranks: RanksView;
   private readonly difference: DifferenceView;
 
@@ -42,6 +43,7 @@ export class Several {
       return "run";
     }
     const view = given.get("view");
+    this.is_wanted = view === "ranks" || view === "difference";
     if (view === "ranks" || view === "difference") return view;
     return this.runs.some((one) => one.side) ? "difference" : "ranks";
   }
@@ -49,7 +51,7 @@ export class Several {
   /** Add runs and show them: the carried runs as the link says. */
   async add(more: Run[], are_carried: boolean) {
     if (!more.length) return;
-    const before = this.runs;
+    const before = this.runs, { mode, chosen } = this, shown = address();
     this.runs = [...before, ...more];
     this.chosen = before.length;
     try {
@@ -58,8 +60,11 @@ export class Several {
         : are_carried ? this.asked() : "ranks", fragment);
     } catch (error) {
       this.runs = before;
-      this.chosen = 0;
-      this.draw();
+      this.chosen = before[chosen] ? chosen : 0;
+      if (before.length) { // what was shown stays
+        await this.show(mode, shown);
+        await new Promise(requestAnimationFrame);
+      } else this.draw();
       throw error;
     }
   }
@@ -80,11 +85,17 @@ export class Several {
     document.documentElement.dataset["state"] = "loading";
     if (mode === "run") await this.openRun(this.runs[this.chosen]!, fragment);
     else await (mode === "ranks" ? this.ranks : this.difference).show(this.runs);
+    if (mode === "ranks" && this.mode === mode && !this.is_wanted && this.ranks.areTwoRuns()) {
+      keep("view=difference");
+      await this.show("difference");
+      return;
+    }
     this.draw();
     requestAnimationFrame(() => (document.documentElement.dataset["state"] = "ready"));
   }
 
   private go(mode: Mode) {
+    this.is_wanted = true;
     keep(mode === "run" ? `run=${this.chosen}` : `view=${mode}`, true);
     this.show(mode).catch((error: Error) => this.failed(error.message));
   }

@@ -64,7 +64,8 @@ export class SortedTable<Row> {
       scope: "col", class: column.is_number ? "number" : "",
       "aria-sort": i !== this.order ? "none" : this.is_reversed ? "descending" : "ascending",
     }, ...(column.key ? [make("button", { click: () => sort(i) },
-      column.title + (i !== this.order ? "" : this.is_reversed ? " ▴" : " ▾"))] : [column.title]))));
+      column.title,
+      make("span", { class: "arrow", "aria-hidden": "true" }, i !== this.order ? "↕" : this.is_reversed ? "▴" : "▾"))] : [column.title]))));
   }
 
   private draw() {

@@ -110,6 +110,11 @@ export function lastOom(trace: Trace): Oom | undefined {
   return trace.ooms.filter((one) => !one.went_on && trace.devices.some(({ slot }) => slot === one.slot)).pop();
 }
 
+/** Return what the chips and lists have, in words. */
+export function counted({ since }: State): string {
+  return since ? "allocated in the range, live at its end" : "live at the selected moment";
+}
+
 /** Return the moment before it. */
 export function before(oom: Oom, device: Device): number {
   return Math.min(Math.max(oom.moment - 1, 0), device.moments - 1);

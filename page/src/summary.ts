@@ -17,6 +17,7 @@ export interface Summary {
   growth: number; // bytes an iteration
   how: string; // how it ended: "whole", "oom" ...
   ended: string; // in words
+  failure: string; // the sentence on the request that failed; "": none did
   ooms: number;
   fault: string; // where the trace becomes invalid; "": nowhere
   /** begin of the recording, ns since 1970; 0: unknown */
@@ -73,7 +74,7 @@ export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summ
     categories: trace.categories.map((one) => peak?.categories[one.name] ?? 0),
     certainties: main ? analyzer.certainties(main.slot, main.peak) : [],
     growth: growth?.per_iteration ?? 0,
-    how: ended.how, ended: ended.text, ooms: ended.out_of_memory,
+    how: ended.how, ended: ended.text, failure: trace.headline.find((line) => line.startsWith("Memory ran out")) ?? "", ooms: ended.out_of_memory,
     began: Number(process["start_realtime_ns"] ?? 0),
     begin_ns: begin, end_ns: main?.end_ns ?? 0,
     bands: main ? analyzer.bands({ slot: main.slot, is_time: true, from: begin,

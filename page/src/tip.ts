@@ -4,7 +4,7 @@ import { byId, make } from "./dom";
 /** A line of a tip: a text, or one behind a swatch of that colour. */
 export type Line = string | { colour: string; text: string };
 
-function hide() {
+export function hide() {
   byId("tip").hidden = true;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "areas.h"
+#include "analyzer/findings/private-pools.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +67,7 @@ static void note_segments(struct mt_areas *areas, const struct mt_replay *replay
         uint32_t place = mt_address_map_get(&areas->live, new->call[i].address);
         if (!place)
             continue;
-        areas->area[place - 1].is_segment = true;
+        areas->area[place - 1].shown = (uint32_t)replay->events;
         areas->has_segments[areas->area[place - 1].slot] = true;
     }
 }
@@ -101,6 +103,41 @@ void mt_areas_clear(struct mt_areas *areas)
     memset(areas, 0, sizeof *areas);
 }
 
+/* Return the life that an event began; NULL: none. */
+static const struct mt_life *born_at(const struct mt_lives *lives, unsigned slot, uint32_t event)
+{
+    const struct mt_course *course = &lives->course[slot];
+    for (size_t i = mt_moment_at_event(course, event); i < course->n && course->event[i] == event;
+         i++)
+        if (!mt_is_end(course, i))
+            return mt_life_at(lives, course, i);
+    return NULL;
+}
+
+void mt_area_purpose(char out[MT_LIFE_TEXT], const struct mt_areas *areas,
+                     const struct mt_lives *lives, const struct mt_replay *replay, size_t number)
+{
+    const struct mt_area *area = &areas->area[number];
+    const struct mt_block as_block = {.birth = &mt_no_birth,
+                                      .stack = area->stack,
+                                      .name = area->name,
+                                      .range = area->range,
+                                      .api = area->api};
+    const struct mt_definitions *d = replay->definitions;
+    bool is_named = area->name || area->range || mt_stack(d, area->stack)->user;
+    const struct mt_life *life = is_named ? NULL : born_at(lives, area->slot, area->shown);
+    char line[MT_LIFE_TEXT];
+    if (!life || !life->node_name) {
+        mt_segment_text(out, MT_LIFE_TEXT, replay, &as_block);
+        return;
+    }
+    mt_life_operator(d, life, out);
+    mt_life_line(d, life, line);
+    size_t used = strlen(out);
+    if (life->forward_stack)
+        snprintf(out + used, MT_LIFE_TEXT - used, " in backward of %s", line);
+}
+
 static int by_address(const void *left, const void *right)
 {
     double a, b; /* both structs begin with the address */
@@ -116,7 +153,7 @@ static int collect_segments(struct mt_map *map, const struct mt_areas *areas, un
     for (size_t i = 0; i < areas->n; i++) {
         const struct mt_area *area = &areas->area[i];
         if (area->slot != slot || area->made > event || area->ended <= event ||
-            (areas->has_segments[slot] && !area->is_segment)) /* a library's, of no block's */
+            (areas->has_segments[slot] && !area->shown)) /* a library's, of no block's */
             continue;
         if (MT_APPEND(map->segment, map->segment_capacity, map->n_segments,
                       (struct mt_map_segment){.address = (double)area->address,

@@ -6,6 +6,7 @@
 #ifndef MT_PAGE_AREAS_H
 #define MT_PAGE_AREAS_H
 
+#include "life-names.h"
 #include "lives.h"
 
 /* Never freed. */
@@ -16,9 +17,9 @@ struct mt_area {
     uint32_t made, ended;   /* numbers of events; MT_AREA_STAYS */
     uint32_t stack, name;   /* ids of the call's stack and the program's name for it */
     uint32_t range;         /* the path of ranges around the call */
+    uint32_t shown;         /* the event of the block that showed it to be a segment; 0: none */
     uint8_t slot, api;      /* mt_device_slot; enum mt_cuda_api */
     bool is_mapped;         /* a piece of a range of addresses */
-    bool is_segment;        /* of PyTorch's allocator */
 };
 
 struct mt_areas {
@@ -32,6 +33,11 @@ struct mt_areas {
 int mt_areas_note(struct mt_areas *areas, const struct mt_replay *replay,
                   const struct mt_event *event);
 void mt_areas_clear(struct mt_areas *areas);
+
+/* Write what an area was requested by. In backward, where no line is running, it is the operator
+ * and line of the block that it was requested for. */
+void mt_area_purpose(char out[MT_LIFE_TEXT], const struct mt_areas *areas,
+                     const struct mt_lives *lives, const struct mt_replay *replay, size_t number);
 
 /* Segments and blocks of a device after a moment, both in order of address. */
 struct mt_map_segment {

@@ -131,3 +131,17 @@ void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, 
         out[MT_BAND_LEAST] = (double)least_of(lives, course, moments);
     }
 }
+
+void mt_sum_between(const struct mt_lives *lives, const struct mt_course *course, size_t since,
+                    double at, double *out)
+{
+    memset(out, 0, MT_BETWEEN_FIELDS * sizeof *out);
+    for (size_t i = since; i < course->n && (double)i <= at; i++) {
+        const struct mt_life *life = mt_life_at(lives, course, i);
+        unsigned field = mt_is_end(course, i) ? 2 : 0;
+        out[field] += (double)life->size;
+        out[field + 1]++;
+        if (!field && (life->ended == MT_LIFE_GOES_ON || (double)life->ended > at))
+            out[MT_BETWEEN_LEFT + life->group] += (double)life->size;
+    }
+}

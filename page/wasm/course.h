@@ -39,4 +39,13 @@ struct mt_moments mt_column_moments(const struct mt_lives *lives,
 long mt_highest_moment(const struct mt_lives *lives, const struct mt_course *course,
                        struct mt_moments moments);
 
+/* Bytes and count of allocations, of frees; then by group, the allocated bytes that are still
+ * there. */
+#define MT_BETWEEN_LEFT 4u
+#define MT_BETWEEN_FIELDS (MT_BETWEEN_LEFT + MT_CATEGORY_COUNT)
+
+/* Sum the moments since .. at. out: MT_BETWEEN_FIELDS numbers. */
+void mt_sum_between(const struct mt_lives *lives, const struct mt_course *course, size_t since,
+                    double at, double *out);
+
 #endif

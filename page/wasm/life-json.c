@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "life-json.h"
 #include "analyzer/classify/modules.h"
+#include "analyzer/findings/oom.h"
+#include "analyzer/holders/holder-words.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
 #include "life-names.h"
 #include "trace-format/dtypes.h"
@@ -20,9 +23,44 @@ static json_t *frames_json(const struct mt_definitions *d, uint32_t stack)
     return array;
 }
 
-json_t *mt_life_json(const struct mt_lives *lives, const struct mt_replay *replay,
+/* Return what held a block at the reported moment; null: not known. */
+static json_t *holder_json(const struct mt_lives *lives, const struct mt_analysis *analysis,
+                           const struct mt_life *life)
+{
+    const struct mt_held_block *found = NULL;
+    for (size_t i = 0; i < analysis->n_devices && !found; i++)
+        for (size_t j = 0; j < analysis->devices[i].n_held && !found; j++)
+            if (mt_life_of_block(lives, analysis->devices[i].held[j].verdict->block) == life)
+                found = &analysis->devices[i].held[j];
+    if (!found)
+        return json_null();
+    char path[MT_HOLDER_TEXT];
+    const struct mt_holder *by = found->held.by;
+    mt_holder_path_text(path, sizeof path, mt_string(analysis->replay.definitions, by->path));
+    return json_pack("{s:s, s:o, s:I}", "verb", mt_holder_verb(by->root), "path",
+                     mt_json_text(path), "n", (json_int_t)found->held.n);
+}
+
+/* Return when and by which line a block was last used; null: not known. */
+static json_t *uses_json(const struct mt_lives *lives, const struct mt_definitions *d,
+                         const struct mt_life *life)
+{
+    const struct mt_life_uses *uses = mt_life_uses(lives, life);
+    char line[MT_LIFE_TEXT] = "";
+    if (!uses || (!uses->is_never && !uses->last.time_ns))
+        return json_null();
+    uint32_t stack = mt_request_line(d, uses->last.stack, 0);
+    if (stack)
+        mt_place_text(line, sizeof line, d, stack);
+    return json_pack("{s:b, s:b, s:I, s:o}", "is_never", uses->is_never, "is_passed",
+                     uses->is_passed, "last_ns", (json_int_t)uses->last.time_ns, "line",
+                     mt_json_text(line));
+}
+
+json_t *mt_life_json(const struct mt_lives *lives, const struct mt_analysis *analysis,
                      const struct mt_life *life)
 {
+    const struct mt_replay *replay = &analysis->replay;
     const struct mt_definitions *d = replay->definitions;
     const struct mt_rule *rule = mt_rule_at(replay->question.rules, life->rule);
     const struct mt_course *course = &lives->course[life->slot];
@@ -47,7 +85,33 @@ json_t *mt_life_json(const struct mt_lives *lives, const struct mt_replay *repla
     json_object_set_new(object, "name", mt_json_name(d, life->name));
     json_object_set_new(object, "operator", mt_json_type_name(d, life->node_name));
     json_object_set_new(object, "module", mt_json_text(mt_stack_module(d, life->module)));
+    json_object_set_new(object, "holder", holder_json(lives, analysis, life));
+    json_object_set_new(object, "uses", uses_json(lives, d, life));
     json_object_set_new(object, "stack", frames_json(d, life->stack));
     json_object_set_new(object, "forward_stack", frames_json(d, life->forward_stack));
     return object;
+}
+
+static json_t *oom_json(const struct mt_lives *lives, const struct mt_definitions *d,
+                        const struct mt_oom *oom)
+{
+    unsigned slot = mt_device_slot(oom->device);
+    size_t moment = mt_moment_at_ns(lives, &lives->course[slot], oom->time_ns);
+    uint32_t stack = mt_oom_line(d, oom);
+    char line[MT_LIFE_TEXT] = "";
+    if (stack)
+        mt_place_text(line, sizeof line, d, mt_stack_line(d, stack));
+    return json_pack("{s:i, s:I, s:I, s:I, s:b, s:b, s:o}", "slot", (int)slot, "moment",
+                     (json_int_t)moment, "time_ns", (json_int_t)oom->time_ns, "requested",
+                     (json_int_t)oom->wanted, "went_on", oom->went_on, "is_stacked",
+                     !oom->of_cuda && !oom->of_library, "line", mt_json_text(line));
+}
+
+json_t *mt_ooms_json(const struct mt_lives *lives, const struct mt_replay *replay)
+{
+    json_t *array = json_array();
+    for (uint64_t i = mt_replay_first_oom(replay); i < replay->ooms.n; i++)
+        json_array_append_new(
+            array, oom_json(lives, replay->definitions, &replay->ooms.kept[i % MT_OOMS_KEPT]));
+    return array;
 }

@@ -23,6 +23,23 @@ static struct mt_life *add(struct mt_lives *lives)
     return mt_life(lives, lives->n++);
 }
 
+/* Note the uses of the newest life. */
+static int note_uses(struct mt_lives *lives, const struct mt_replay *replay,
+                     const struct mt_block *block)
+{
+    bool is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device));
+    const struct mt_block_uses *uses =
+        is_of_cuda ? mt_uses_find(&replay->uses_of_cuda, &replay->cuda.heap, block)
+                   : mt_uses_find(&replay->uses_of_blocks, &replay->blocks, block);
+    return uses ? MT_APPEND(lives->uses, lives->uses_capacity, lives->n_uses,
+                            (struct mt_life_uses){.life = (uint32_t)lives->n - 1,
+                                                  .first = uses->first,
+                                                  .last = uses->last,
+                                                  .is_never = uses->is_never,
+                                                  .is_passed = uses->is_passed})
+                : 0;
+}
+
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
                   const struct mt_rule *rule, int at_end)
 {
@@ -52,6 +69,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .rule = (uint16_t)mt_rule_index(replay->question.rules, rule),
         .is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device)),
         .is_found = true};
+    lives->has_no_memory |= note_uses(lives, replay, block) != 0;
 }
 
 int mt_lives_note(struct mt_lives *lives, const struct mt_replay *replay,
@@ -107,19 +125,34 @@ static void put_moments(struct mt_lives *lives, const uint32_t *begins, uint64_t
 
 static void place_reserved(struct mt_course *course)
 {
-    for (size_t i = 0; i < course->n_reserved; i++)
-        course->reserved[i].moment =
-            (uint32_t)mt_moment_at_event(course, course->reserved[i].event);
+    for (size_t i = 0; i < course->n_reserved; i++) {
+        struct mt_reserved *change = &course->reserved[i];
+        size_t moment = mt_moment_at_event(course, change->event);
+        /* before a request failed, PyTorch gave back what it could: the state after the moment
+         * before it */
+        if (moment && (moment == course->n || course->event[moment] != change->event))
+            moment--;
+        change->moment = (uint32_t)moment;
+    }
 }
 
 /* Leave out blocks that CUDA handed out before PyTorch used the device: they are not PyTorch's. */
 static void leave_out_cuda(struct mt_lives *lives, const struct mt_replay *replay)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < lives->n; i++)
-        if (!mt_life(lives, i)->is_of_cuda || mt_replay_is_of_cuda(replay, mt_life(lives, i)->slot))
-            *mt_life(lives, n++) = *mt_life(lives, i);
+    size_t n = 0, n_uses = 0, next = 0;
+    for (size_t i = 0; i < lives->n; i++) {
+        bool has_uses = next < lives->n_uses && lives->uses[next].life == i;
+        next += has_uses;
+        if (mt_life(lives, i)->is_of_cuda && !mt_replay_is_of_cuda(replay, mt_life(lives, i)->slot))
+            continue;
+        if (has_uses) {
+            lives->uses[n_uses] = lives->uses[next - 1];
+            lives->uses[n_uses++].life = (uint32_t)n;
+        }
+        *mt_life(lives, n++) = *mt_life(lives, i);
+    }
     lives->n = n;
+    lives->n_uses = n_uses;
 }
 
 int mt_lives_order(struct mt_lives *lives, const struct mt_replay *replay)
@@ -175,7 +208,14 @@ void mt_lives_sum(struct mt_lives *lives)
     }
 }
 
-static struct mt_life *life_of(struct mt_lives *lives, const struct mt_block *block)
+const struct mt_life_uses *mt_life_uses(const struct mt_lives *lives, const struct mt_life *life)
+{
+    uint32_t number = mt_life_number(lives, life);
+    size_t at = MT_LEADING(i, lives->n_uses, lives->uses[i].life < number);
+    return at < lives->n_uses && lives->uses[at].life == number ? &lives->uses[at] : NULL;
+}
+
+struct mt_life *mt_life_of_block(const struct mt_lives *lives, const struct mt_block *block)
 {
     const struct mt_course *course = &lives->course[mt_device_slot(block->device)];
     size_t at = mt_moment_at_event(course, mt_block_event(block));
@@ -194,7 +234,7 @@ void mt_lives_set_verdicts(struct mt_lives *lives, const struct mt_analysis *ana
         const struct mt_device *device = &analysis->devices[i];
         for (size_t v = 0; v < device->n_verdicts; v++) {
             const struct mt_verdict *verdict = &device->verdicts[v];
-            struct mt_life *life = life_of(lives, verdict->block);
+            struct mt_life *life = mt_life_of_block(lives, verdict->block);
             if (!life)
                 continue;
             life->category = life->group = (uint8_t)verdict->rule->category;
@@ -215,6 +255,7 @@ void mt_lives_clear(struct mt_lives *lives)
     }
     for (size_t i = 0; i < lives->n_pieces; i++)
         free(lives->piece[i]);
+    free(lives->uses);
     free(lives->piece);
     memset(lives, 0, sizeof *lives);
 }

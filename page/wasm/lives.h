@@ -26,6 +26,13 @@ struct mt_life {
     bool is_found;   /* by the search, if there is one: found.h */
 };
 
+/* When a life was used, of those that are known. */
+struct mt_life_uses {
+    uint32_t life;
+    struct mt_use_point first, last;
+    bool is_never, is_passed;
+};
+
 #define MT_CHUNK_MOMENTS 256u
 
 /* Live bytes before a chunk of moments, and its highest and lowest totals. */
@@ -58,6 +65,8 @@ struct mt_course {
 struct mt_lives {
     struct mt_life **piece; /* MT_LIFE_PIECE lives each, so that no life moves as they grow */
     size_t n, n_pieces, pieces_capacity;
+    struct mt_life_uses *uses; /* by life */
+    size_t n_uses, uses_capacity;
     struct mt_course course[MT_DEVICES]; /* by slot */
     bool has_no_memory;
     struct mt_life_watcher ended;
@@ -78,6 +87,12 @@ void mt_lives_set_verdicts(struct mt_lives *lives, const struct mt_analysis *ana
 
 /* Update the totals of all chunks after a change of groups. */
 void mt_lives_sum(struct mt_lives *lives);
+
+/* Return the life of a block; NULL: none. */
+struct mt_life *mt_life_of_block(const struct mt_lives *lives, const struct mt_block *block);
+
+/* Return what is known of a life's uses; NULL: nothing. */
+const struct mt_life_uses *mt_life_uses(const struct mt_lives *lives, const struct mt_life *life);
 
 void mt_lives_clear(struct mt_lives *lives);
 

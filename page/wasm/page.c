@@ -4,7 +4,6 @@
  */
 #include "analyzer/print/page.h"
 #include "analyzer/findings/job.h"
-#include "analyzer/findings/private-pools.h"
 #include "analyzer/report/report.h"
 #include "analyzer/support/grow.h"
 #include "areas.h"
@@ -243,21 +242,9 @@ EXPORT("string") json_t *mt_web_string(double id)
     return mt_json_text(mt_string(page.analysis.replay.definitions, (uint32_t)id));
 }
 
-/* [{"slot", "moment", "time_ns", "requested", "went_on"}]: the last times that memory ran out. */
 EXPORT("ooms") json_t *mt_web_ooms(void)
 {
-    const struct mt_replay *replay = &page.analysis.replay;
-    json_t *array = json_array();
-    for (uint64_t i = mt_replay_first_oom(replay); i < replay->ooms.n; i++) {
-        const struct mt_oom *oom = &replay->ooms.kept[i % MT_OOMS_KEPT];
-        unsigned slot = mt_device_slot(oom->device);
-        size_t moment = mt_moment_at_ns(&page.lives, &page.lives.course[slot], oom->time_ns);
-        json_array_append_new(array, json_pack("{s:i, s:I, s:I, s:I, s:b}", "slot", (int)slot,
-                                               "moment", (json_int_t)moment, "time_ns",
-                                               (json_int_t)oom->time_ns, "requested",
-                                               (json_int_t)oom->wanted, "went_on", oom->went_on));
-    }
-    return array;
+    return mt_ooms_json(&page.lives, &page.analysis.replay);
 }
 
 /* Return MT_BAND_FIELDS numbers a column; NULL: no memory. */
@@ -371,23 +358,13 @@ EXPORT("moment_of_event") double mt_web_moment_of_event(unsigned slot, double ev
     return (double)mt_moment_at_event(&page.lives.course[slot], event < 0 ? 0 : (uint64_t)event);
 }
 
-/* Return five numbers of the moments since .. at: bytes and count of allocations, of frees, and the
- * allocated bytes that are still there. NULL: no memory. */
+/* Return MT_BETWEEN_FIELDS numbers of the moments since .. at; NULL: no memory. */
 EXPORT("between") const double *mt_web_between(unsigned slot, double since, double at)
 {
-    const struct mt_course *course = &page.lives.course[slot];
-    double *out = room_for(5);
-    if (!out)
-        return NULL;
-    memset(out, 0, 5 * sizeof *out);
-    for (size_t i = since < 0 ? 0 : (size_t)since; i < course->n && (double)i <= at; i++) {
-        const struct mt_life *life = mt_life_at(&page.lives, course, i);
-        unsigned field = mt_is_end(course, i) ? 2 : 0;
-        out[field] += (double)life->size;
-        out[field + 1]++;
-        if (!field && (life->ended == MT_LIFE_GOES_ON || (double)life->ended > at))
-            out[4] += (double)life->size;
-    }
+    double *out = room_for(MT_BETWEEN_FIELDS);
+    if (out)
+        mt_sum_between(&page.lives, &page.lives.course[slot], since < 0 ? 0 : (size_t)since, at,
+                       out);
     return out;
 }
 
@@ -452,7 +429,7 @@ EXPORT("life") json_t *mt_web_life(double number)
 {
     if (number < 0 || number >= (double)page.lives.n)
         return json_null();
-    return mt_life_json(&page.lives, &page.analysis.replay, mt_life(&page.lives, (size_t)number));
+    return mt_life_json(&page.lives, &page.analysis, mt_life(&page.lives, (size_t)number));
 }
 
 /* Return three numbers of a block: enum mt_origin, the bytes that CUDA handed out for it, and the
@@ -479,14 +456,8 @@ EXPORT("area") json_t *mt_web_area(double number)
 {
     if (number < 0 || number >= (double)page.areas.n)
         return json_null();
-    const struct mt_area *area = &page.areas.area[(size_t)number];
-    const struct mt_block as_block = {.birth = &mt_no_birth,
-                                      .stack = area->stack,
-                                      .name = area->name,
-                                      .range = area->range,
-                                      .api = area->api};
-    char text[256];
-    mt_segment_text(text, sizeof text, &page.analysis.replay, &as_block);
+    char text[MT_LIFE_TEXT];
+    mt_area_purpose(text, &page.areas, &page.lives, &page.analysis.replay, (size_t)number);
     json_t *object = json_object();
     json_object_set_new(object, "purpose", mt_json_text(text));
     return object;

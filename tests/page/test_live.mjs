@@ -67,9 +67,13 @@ async function follows() {
   const allocates = (mib) => page.waitForFunction((bytes) =>
     document.getElementById("moment")?.textContent.startsWith(`${bytes}.00 MiB allocated`), mib);
   await allocates(10);
-  check((await text(page, "#live-state")).includes("Still recording"), "the page says that the recording goes on");
+  check((await text(page, "#live-state")) === "Live", "the page says that the recording goes on");
+  await page.hover("#timeline");
+  await page.waitForFunction(() => !document.getElementById("tip").hidden);
   program.child.stdin.write("5\n");
   await allocates(15);
+  check(await page.isHidden("#tip"), "no tip tells of what was there before");
+  await page.waitForFunction(() => /^Live, updated \d?\d:\d\d:\d\d$/.test(document.getElementById("live-state").textContent));
   program.child.stdin.end();
   await page.waitForFunction(() => document.getElementById("live-state").textContent.includes("has ended"));
   await ready(page);

@@ -183,6 +183,30 @@ async function titles() {
   await page.close();
 }
 
+/** Each two of a chart's colours are told apart by people with any sight (Machado and others, 2009, on CIELAB). */
+function colours() {
+  const source = readFileSync(join(import.meta.dirname, "../../page/src/palette.ts"), "utf8");
+  const categories = [...source.matchAll(/^  \w+: \["(#\w{6})"/gm)].map((one) => one[1]), other = categories.at(-1);
+  const groups = [.../GROUPS = \[(.*)\]/.exec(source)[1].matchAll(/#\w{6}/g)].map((one) => one[0]);
+  const sights = { any: [1, 0, 0, 0, 1, 0, 0, 0, 1], protan: [0.152, 1.053, -0.205, 0.115, 0.786, 0.099, -0.004, -0.048, 1.052],
+    deutan: [0.367, 0.861, -0.228, 0.280, 0.673, 0.047, -0.012, 0.043, 0.969], tritan: [1.256, -0.077, -0.179, -0.078, 0.931, 0.148, 0.005, 0.691, 0.304] };
+  const lab = (colour, sight) => {
+    const linear = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    const [r, g, b] = [0, 3, 6].map((row) => linear.reduce((sum, c, i) => sum + sight[row + i] * c, 0));
+    const f = (t) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
+    const [x, y, z] = [f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505), f(0.2126 * r + 0.7152 * g + 0.0722 * b), f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089)];
+    return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+  };
+  check(categories.length === 14 && groups.length === 10, `the colours are found: ${categories.length}, ${groups.length}`);
+  for (const list of [categories, [...groups, other]])
+    list.forEach((a, i) => list.slice(i + 1).forEach((b) => {
+      for (const [name, sight] of Object.entries(sights)) {
+        const one = lab(a, sight), two = lab(b, sight), apart = Math.hypot(...one.map((c, k) => c - two[k]));
+        check(apart > 13, `${a} and ${b} are ${apart.toFixed(1)} apart, ${name}`);
+      }
+    }));
+}
+
 async function themes() {
   for (const colorScheme of ["light", "dark"]) {
     const page = await show(two, "", { colorScheme });
@@ -195,4 +219,4 @@ async function themes() {
   }
 }
 
-await main([pictures, prints, fingers, titles, themes, sizes]);
+await main([colours, pictures, prints, fingers, titles, themes, sizes]);

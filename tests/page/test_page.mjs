@@ -87,10 +87,13 @@ async function stacks(trace) {
   make(out, trace);
   const page = await show(out);
   await page.waitForSelector("#legend b");
+  const phases = await page.textContent("#phases");
+  check(phases.includes(trace === training ? "forward" : "start-up"), `the chart's phases have a key: ${phases}`);
   const said = await page.textContent("#moment");
   for (const one of ["module", "type", "line", "operator", "category"]) {
     await page.selectOption("#stack", one);
     await page.waitForSelector(one === "category" ? "#legend button" : "#legend .group");
+    if (one !== "category") check(!/#b8bec6/.test(await page.locator("#legend .group .swatch").first().getAttribute("style")), `stacked by ${one}, the largest is not grey`);
     check(await page.textContent("#moment") === said, `stacked by ${one}, the moment says: ${await page.textContent("#moment")}`);
   }
   await page.close();
@@ -141,9 +144,16 @@ async function gestures(trace) {
   await page.waitForFunction(() => !document.getElementById("range").hidden && document.getElementById("range").textContent.includes("freed"));
   const [since, last] = await given(page, "since", "at"), said = await page.textContent("#range");
   check(since > 0 && last > since, `a drag chooses a range: ${since} to ${last}`);
-  const left = / ([\d.]+ \S+) of it is still live/.exec(said)?.[1];
+  const left = / ([\d.]+ \S+) of it is still live/.exec(said)?.[1], bytes = (text) => {
+    const [, n, unit] = /([\d.]+) (B|KiB|MiB|GiB)/.exec(text);
+    return Number(n) * 1024 ** ["B", "KiB", "MiB", "GiB"].indexOf(unit);
+  };
   await page.waitForFunction((text) => document.querySelector(".crumb").textContent === `all: ${text}`, left).catch(() => undefined);
   check(await page.textContent(".crumb") === `all: ${left}`, `who lists what the range left: ${said}, ${await page.textContent(".crumb")}`);
+  for (const place of ["#legend", "#panel-who .bar"])
+    check((await page.textContent(place)).includes("allocated in the range, live at its end"), `${place} says what it counts`);
+  const chips = (await page.locator("#legend b").allTextContents()).reduce((sum, one) => sum + bytes(one), 0);
+  check(Math.abs(chips / bytes(left) - 1) < 0.01, `the chips count what the range left, as the flame chart does: ${chips}, ${left}`);
   check(/is still live: [\d.]+ \S+ .*\.py:\d+/.test(said), `the range names the lines that grew: ${said}`);
   await page.keyboard.press("z");
   const [from, to] = await given(page, "from", "to");
@@ -314,6 +324,17 @@ async function others(trace) {
   await page.close();
 }
 
+/** The inspector says what holds a block, in the words of memtap blocks. */
+async function holders(trace) {
+  const out = join(folder, "holders.html");
+  make(out, trace);
+  const printed = execFileSync(memtap, ["blocks", trace], { encoding: "utf8" }), page = await show(out, "#tab=table");
+  await page.waitForSelector("#panel-table tbody tr");
+  const held = await page.evaluate(() => [...document.querySelectorAll("#details dt")].find((one) => one.textContent === "held by")?.nextElementSibling.textContent);
+  check(held && printed.includes(held.replace(/, and \d.*/, "")), `the largest block is held by ${held}`);
+  await page.close();
+}
+
 /** Without a chosen block the inspector has the largest of the chosen moment: also after Esc on a link, and at another moment. */
 async function suggests(trace) {
   const out = join(folder, "suggests.html");
@@ -368,6 +389,16 @@ async function outOfMemory(trace) {
   const story = execFileSync(memtap, ["oom", trace], { encoding: "utf8" }), parts = story.split("\n\n");
   const first = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1).join("\n"); // below a loss
   const page = await show(out, "#tab=report");
+  const { allocated, reserved, requested, device } = json("oom", "--format", "json", trace);
+  const size = (bytes) => {
+    const unit = bytes ? Math.floor(Math.log2(bytes) / 10) : 0;
+    return unit ? `${(bytes / 1024 ** unit).toFixed(2)} ${"KMGT"[unit - 1]}iB` : `${bytes} B`;
+  };
+  await answered(page);
+  const moment = await page.textContent("#moment"), texts = (await written(page)).map((one) => one.text);
+  check(moment.startsWith(`${size(allocated)} allocated, ${size(reserved)} reserved`) && moment.includes(`; then ${size(requested)} by `),
+    `the moment's numbers are memtap oom's, ${allocated}, ${reserved}: ${moment}`);
+  check(texts.some((one) => one.startsWith(`failed: ${size(requested)} by `)), `the request that failed stands on the stack of device ${device}: ${texts}`);
   const lines = await page.evaluate(() => [...document.querySelectorAll("#headline p")].map((one) => one.textContent));
   const words = first.split(/\n(?=(?:Why|Do|Try|Or): |Out of memory)/).map((line) => line.replace(/\n */g, " "));
   words.forEach((line, i) => check(lines[i]?.startsWith(line), `the page says "${line}": ${lines[i]}`));
@@ -463,13 +494,17 @@ async function badInput(trace) {
   const page = await show(out);
   check(await state(page) === "ready", "a cut trace is shown");
   check(/truncated/.test(await page.textContent("#message") + await page.textContent("#headline")), "that it is cut is said");
-  const other = join(folder, "other.txt");
+  const other = join(folder, "other.txt"), shown = await page.textContent("#title");
   writeFileSync(other, "this is no trace");
   await page.setInputFiles("#file", other);
   await page.waitForFunction(() => document.documentElement.dataset.state === "error");
   check(/not a memtap trace/.test(await page.textContent("#message")), "a file that is no trace gets a sentence");
   await page.setInputFiles("#file", trace);
   await page.waitForFunction(() => document.documentElement.dataset.state === "ready");
+  await page.setInputFiles("#file", other);
+  await page.waitForFunction(() => document.documentElement.dataset.state === "error");
+  const is = [await page.isVisible("#timeline"), await page.isVisible("#drop"), await inked(page, "#timeline") > 0.05, await page.textContent("#title")];
+  check(isDeepStrictEqual(is, [true, false, true, shown]), `and the trace that is shown stays: ${is}`);
   await page.close();
 }
 
@@ -483,6 +518,7 @@ await main([
   () => certainty(training),
   () => others(join(folder, "layers.mtap")),
   () => suggests(training),
+  () => holders(join(folder, "held.mtap")),
   () => sources(training),
   () => outOfMemory(join(folder, "oom.mtap")), () => outOfMemory(join(import.meta.dirname, "../golden/version-1.mtap")),
   () => stacks(join(folder, "phases.mtap")),

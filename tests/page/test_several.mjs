@@ -163,6 +163,38 @@ async function ranks() {
   await page.close();
 }
 
+/** The page of a job that failed begins with the rank that failed first, and why. */
+async function failedJob() {
+  const out = join(folder, "failed.html"), paths = ["training", "oom-backward", "killed"].map((name) => join(folder, `failed-${name}.mtap`));
+  execFileSync(process.argv[7], { input: paths.map((path, i) =>
+    [path.replace("failed-", ""), path, `rank=${i}`, "world_size=3"].join("\t") + "\n").join("") });
+  spawnSync(memtap, ["view", "-o", out, ...paths]);
+  const page = await show(out), story = execFileSync(memtap, ["oom", paths[1]], { encoding: "utf8" }).split("\n\n")[0].replace(/\s+/g, " ").trim();
+  const cause = (await text(page, "#headline > :first-child")).replace(" open rank 1", " ");
+  check(story.split(/(?=(?:Why|Do|Try|Or): )/).every((line) => cause.includes(line.trim())) && cause.startsWith("Rank 1: Out of memory"), `${cause}: ${story}`);
+  await page.click('#headline button:has-text("open rank 1")');
+  await page.waitForFunction(() => location.hash.startsWith("#run=") && !document.getElementById("views").hidden);
+  await ready(page);
+  check(isDeepStrictEqual(await page.evaluate(() => window.memtap.report()), json("report", "--format", "json", paths[1])), "its link opens that rank");
+  await page.close();
+}
+
+/** Two traces that are not of one job are compared; a link to their ranks shows these. */
+async function twoRuns() {
+  const out = join(folder, "two-runs.html"), paths = ["training", "keeping"].map((name) => join(folder, `of-${name}.mtap`));
+  execFileSync(process.argv[7], { input: paths.map((path, i) => [path.replace("of-", ""), path, `host=host-${i}`].join("\t") + "\n").join("") });
+  execFileSync(memtap, ["view", "-o", out, ...paths]);
+  const page = await show(out);
+  await page.waitForSelector("#two-timelines");
+  check(await page.title() === "of-training.mtap → of-keeping.mtap – memtap", `the page is titled by both: ${await page.title()}`);
+  check(await page.getAttribute("#mode-difference", "aria-selected") === "true", "and its tab is Difference");
+  await page.click("#mode-ranks");
+  await page.waitForFunction(() => document.querySelectorAll(".ranks tbody tr").length === 2);
+  await ready(page);
+  check(await page.isVisible("#panel-ranks"), "who wants the list gets it");
+  await page.close();
+}
+
 /** All charts have one axis: iterations without the start-up, or time. */
 async function axis(page) {
   const choice = "select[aria-label^='axis of the timelines']", spark = page.locator("canvas.spark").first();
@@ -250,4 +282,4 @@ async function dropped() {
   await page.close();
 }
 
-await main([dropped, differences, goThrough, commands, ranks, kinds, manyAndBad]);
+await main([dropped, differences, goThrough, commands, ranks, kinds, failedJob, twoRuns, manyAndBad]);

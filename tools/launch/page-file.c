@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +27,15 @@
 /* Each line is read from its file anew. */
 #define SOURCE_LINES_MAX 2000u
 
+/* What the page draws of a request that failed. */
+struct failed {
+    uint64_t room;    /* bytes that PyTorch might have reserved; 0: unknown */
+    json_t *remedies; /* [{"what", "bytes"}]: those that serve the request, and what they save */
+};
+
 /* Put a text. run: the label of the trace that ran out of memory; NULL: the text is another. */
-static void put_text(FILE *out, const char *title, const char *text, const char *run)
+static void put_text(FILE *out, const char *title, const char *text, const char *run,
+                     const struct failed *failed)
 {
     char *copy = strdup(text), *rest = copy;
     fputs("<h2>", out);
@@ -36,6 +44,10 @@ static void put_text(FILE *out, const char *title, const char *text, const char 
     if (run) {
         fputs(" data-oom=\"", out);
         mt_put_text(out, run, MT_FOR_XML);
+        char *remedies = json_dumps(failed->remedies, JSON_COMPACT | JSON_ENSURE_ASCII);
+        fprintf(out, "\" data-room=\"%llu\" data-remedies=\"", (unsigned long long)failed->room);
+        mt_put_text(out, remedies ? remedies : "[]", MT_FOR_XML);
+        free(remedies);
         putc('"', out);
     }
     putc('>', out);
@@ -50,11 +62,26 @@ static void put_text(FILE *out, const char *title, const char *text, const char 
 /* Write our text as HTML. Its lines may contain foreign text. */
 static void put_page_text(FILE *out, const char *title, const char *text)
 {
-    put_text(out, title, text, NULL);
+    put_text(out, title, text, NULL, NULL);
+}
+
+static void note_failed(struct failed *failed, const struct mt_oom_story *story)
+{
+    const struct mt_balance *balance = &story->device->balance;
+    if (story->limit)
+        failed->room = story->limit;
+    else if (balance->known && balance->total > balance->used)
+        failed->room = story->oom->reserved + balance->total - balance->used;
+    for (size_t i = 0; i < story->n_advice; i++) {
+        const struct mt_advice *advice = &story->advice[i];
+        if (advice->served == MT_SERVED_YES && advice->bytes && !*advice->set)
+            json_array_append_new(failed->remedies, json_pack("{s:s, s:I}", "what", advice->what,
+                                                              "bytes", (json_int_t)advice->bytes));
+    }
 }
 
 /* Write what memtap oom prints. 0 or -ENOMEM. */
-static int write_story(FILE *out, const char *path)
+static int write_story(FILE *out, const char *path, struct failed *failed)
 {
     static struct mt_advisor advisor;
     const struct mt_style style = {.utf8 = 1};
@@ -69,8 +96,10 @@ static int write_story(FILE *out, const char *path)
         rc = mt_oom_explain(&story, &analysis);
     if (!rc)
         rc = mt_advise(&advisor, &analysis, &story);
-    if (!rc)
+    if (!rc) {
         mt_oom_text(&story, &analysis, out, &style);
+        note_failed(failed, &story);
+    }
     mt_analysis_destroy(&analysis);
     mt_advisor_clear(&advisor);
     return rc == -ENOMEM ? rc : 0;
@@ -163,9 +192,11 @@ static int put_story(FILE *out, const char *label, const char *path)
     char *text = NULL;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
-    int rc = end_text(memory, memory ? write_story(memory, path) : -ENOMEM);
+    struct failed failed = {.remedies = json_array()};
+    int rc = end_text(memory, memory ? write_story(memory, path, &failed) : -ENOMEM);
     if (!rc && *text)
-        put_text(out, "Out of memory", text, label);
+        put_text(out, "Out of memory", text, label, &failed);
+    json_decref(failed.remedies);
     free(text);
     return rc;
 }

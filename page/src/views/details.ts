@@ -4,8 +4,8 @@ import { FROM_CACHE, FROM_CUDA, Frame, Life, Served, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
 import { editorChoice, place } from "../editor";
-import { count, size, time } from "../format";
-import { colour } from "../palette";
+import { count, plural, size, time } from "../format";
+import { swatch } from "../palette";
 import { code, source } from "../source";
 import { Store } from "../state";
 
@@ -14,6 +14,21 @@ function served({ from, made, room }: Served, bytes: number): string {
   if (from === FROM_CUDA) return `new segment from CUDA (${size(made)})`;
   if (from !== FROM_CACHE) return "";
   return "PyTorch's cache" + (room > bytes ? `, part of a free piece of ${size(room)}` : room ? ", a free piece of its size" : "");
+}
+
+/** Return when and by which line a block was last used; "": unknown. */
+function lastUse({ uses, ended_ns }: Life): string {
+  if (!uses) return "";
+  const more = uses.is_passed ? "; its address was stored in CUDA's memory, so other uses are possible" : "";
+  if (uses.is_never) return `never${more}`;
+  return `${time(uses.last_ns)}${uses.line && ` by ${uses.line}`}` +
+    (ended_ns === null ? "" : `, ${time(Math.max(ended_ns - uses.last_ns, 0))} before its free`) + more;
+}
+
+/** Return what held a block when the trace's list of holders was made; "": unknown. */
+function holder({ holder: one }: Life): string {
+  if (!one) return "";
+  return `${one.verb === "held by" ? "" : `${one.verb} `}${one.path}${one.n > 1 ? `, and ${plural(one.n - 1, "other path")}` : ""}`;
 }
 
 /** Return the frame of the block's line. */
@@ -67,12 +82,13 @@ export class Details {
       ["allocated", `${time(life.born_ns)}, event ${count(life.born_event)}, in ${life.phase}`],
       ["freed", life.ended_ns === null ? "still live at the end"
         : `${time(life.ended_ns)}, after ${time(life.ended_ns - life.born_ns)}`],
+      ["last used", lastUse(life)], ["held by", holder(life)],
       ["served from", from], ["address", life.address], ["name", life.name ?? ""],
       ["operator", life.operator ?? ""], ["module", life.module],
     ];
     this.place.replaceChildren(
       ...(this.store.state.life < 0 ? [make("p", { class: "none" }, "Largest block here")] : []),
-      make("h2", {}, make("span", { class: "swatch", style: `--colour:${colour(category.name)}` }), category.label),
+      make("h2", {}, swatch(category.name), category.label),
       make("dl", {}, ...facts.filter(([, text]) => text).flatMap(([name, text]) =>
         [make("dt", {}, name), make("dd", {}, plain(text), ...(name === "line" && line ? code(source(this.trace.name, line)) : []))])),
       ...this.others(number, same),

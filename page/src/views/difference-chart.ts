@@ -10,7 +10,7 @@ import { gestures } from "../gestures";
 import { colour } from "../palette";
 import { onPrint } from "../print";
 import { drawStack, fitted, highest, sumAt } from "../stack";
-import { PHASES } from "./timeline";
+import { phaseColour } from "../phases";
 import { Line, hovers, tip } from "../tip";
 
 export interface RunSide { name: string; client: Client; trace: Trace; device: Device; }
@@ -202,7 +202,7 @@ export class DifferenceChart {
     for (const { from, to, phase } of wide > 8 ? this.axis.phases : []) {
       const left = this.pixel(from), right = this.pixel(to);
       if (right < LEFT || left > LEFT + this.width) continue;
-      context.fillStyle = PHASES[phase] ?? "#80808022";
+      context.fillStyle = phaseColour(phase);
       context.fillRect(left, top + 2, Math.max(1, right - left), 11);
       context.fillStyle = ink("ink");
       context.textAlign = "left";

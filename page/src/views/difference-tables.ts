@@ -4,7 +4,7 @@ import type { Category } from "../analyzer";
 import type { Change, DiffDevice, DiffShare, DiffSite } from "../diff-report";
 import { make } from "../dom";
 import { change, doubt, percent, size } from "../format";
-import { colour } from "../palette";
+import { swatch } from "../palette";
 import { Column } from "../sorted-table";
 
 const KINDS: { [kind: string]: string } = {
@@ -14,10 +14,6 @@ const KINDS: { [kind: string]: string } = {
 const PHASES: [name: string, label: string][] = [
   ["outside", "start-up"], ["forward", "forward"], ["backward", "backward"], ["optimizer", "optimizer step"],
 ];
-
-function swatch(category: string): HTMLElement {
-  return make("span", { class: "swatch", style: `--colour:${colour(category)}` });
-}
 
 /** Return a bar: from the middle to the right for an increase, to the left for a decrease. */
 function bar(by: number, most: number): HTMLElement {

@@ -6,7 +6,7 @@ import type { Client } from "../client";
 import { byId, make, plain, save, write } from "../dom";
 import { change, count, doubt, marks, plural, size, time } from "../format";
 import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
-import { colour } from "../palette";
+import { colour, swatch } from "../palette";
 import { pictureButtons } from "../picture";
 import { onPrint } from "../print";
 import type { Run } from "../runs";
@@ -16,6 +16,7 @@ import type { Summary } from "../summary";
 import { keep, link } from "../state";
 import { tip } from "../tip";
 import { Workers } from "../workers";
+import { outOfMemory } from "./verdict";
 
 const CHART = 3; // the charts' column of the table
 const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
@@ -46,7 +47,7 @@ export class RanksView {
   private readonly legend = make("div", { class: "bar keys" });
 
   constructor(private readonly place: HTMLElement, private readonly workers: Workers,
-              openRun: (run: Run) => Promise<void>, compare: (old: Run, now: Run) => void) {
+              private readonly openRun: (run: Run) => Promise<void>, compare: (old: Run, now: Run) => void) {
     this.table = new SortedTable("Ranks of the job; click a row to open the rank", this.columns(), (row) => void openRun(row.run),
       (row) => this.look(row), () => this.charts());
     this.compareButton = make("button", { hidden: true, title: "what the highest rank has beyond the median rank",
@@ -78,6 +79,12 @@ export class RanksView {
       ranks: this.rows.map(({ run, summary }) => ({ label: run.label, ...summary, bands: undefined, names: undefined })) }) };
     await this.readAll(runs.filter((run) => !known.has(run)), over.signal);
     if (!over.signal.aborted) this.tell();
+  }
+
+  /** Return whether the read runs are two that are not of one job: compared, they say more. */
+  areTwoRuns(): boolean {
+    const read = this.rows.flatMap((row) => row.summary ?? []);
+    return this.runs.length === 2 && read.length === 2 && whyNotOneJob(read) !== "";
   }
 
   /** Read several small traces at once if there are processors. */
@@ -138,8 +145,7 @@ export class RanksView {
     this.choice.replaceChildren(...axes.map((one) => make("option", { value: one, selected: one === axis }, AXES[one])));
     this.choice.hidden = !drawn.length || axes.length < 2;
     const used = (read[0]?.names ?? []).filter((_, c) => read.some((one) => one.categories[c]));
-    this.legend.replaceChildren(...used.map((one) => make("span", { class: "key" },
-      make("span", { class: "swatch", style: `--colour:${colour(one.name)}` }), one.label)));
+    this.legend.replaceChildren(...used.map((one) => make("span", { class: "key" }, swatch(one.name), one.label)));
     const pair = this.oddPair(), name = (run: Run) => this.rows.find((row) => row.run === run)!.summary!.rank;
     this.compareButton.hidden = !pair;
     if (pair)
@@ -171,7 +177,18 @@ export class RanksView {
     const bad = this.rows.filter((row) => !row.summary).length;
     if (bad) lines.push(`${plural(bad, "trace")} cannot be read.`);
     for (const [text, names] of groups(this.rows)) lines.push(`${names} ended: ${text}.`);
-    byId("headline").replaceChildren(...lines.map((line) => make("p", {}, plain(line))));
+    byId("headline").replaceChildren(...(why ? [] : this.failed()), ...lines.map((line) => make("p", {}, plain(line))));
+  }
+
+  /** Say why the job failed, with a link to the rank that failed first: that which ran out of memory, if one did. */
+  private failed(): HTMLElement[] {
+    const rows = this.rows.filter((row) => row.summary && row.summary.how !== "whole"), full = rows.filter((row) => row.summary!.how === "oom");
+    if (!rows.length) return [];
+    const died = (full.length ? full : rows).reduce((first, row) => (end(first) <= end(row) ? first : row));
+    const { rank, failure, ended } = died.summary!, name = rank < 0 ? died.run.label : `rank ${rank}`;
+    const story = full.length ? outOfMemory(died.run.label)?.lines ?? [failure] : [`ended first: ${ended}`];
+    return [make("div", { class: "cause" }, ...story.map((line, i) => i ? make("p", {}, plain(line))
+      : make("p", {}, plain(`${name.replace(/^r/, "R")}: ${line} `), make("button", { class: "link", click: () => void this.openRun(died.run) }, `open ${plain(name)}`))))];
   }
 
   private look(row: Row): string {
@@ -269,6 +286,11 @@ export class RanksView {
       context.fillText(label, x + 3, 7);
     }
   }
+}
+
+/** Return when a rank ended, ns. */
+function end({ summary }: Row): number {
+  return summary!.began + summary!.end_ns;
 }
 
 function mostly(one: Summary): string {

@@ -6,10 +6,10 @@ import { Client, latest } from "../client";
 import { make, save } from "../dom";
 import { lineLink } from "../editor";
 import { count, doubt, part, plural, size } from "../format";
-import { colour } from "../palette";
+import { swatch } from "../palette";
 import { Column, SortedTable } from "../sorted-table";
 import { code, source } from "../source";
-import { Store } from "../state";
+import { Store, counted } from "../state";
 
 export class TableView {
   private rows: Row[] = [];
@@ -45,7 +45,7 @@ export class TableView {
         hint: (row) => `${row.bytes} bytes, ${part(row.bytes, this.whole)}` },
       { title: "blocks", is_number: true, key: (row) => -row.blocks, text: (row) => count(row.blocks), raw: (row) => row.blocks },
       { title: "category", key: category, text: category, cell: (row) =>
-        [make("span", { class: "swatch", style: `--colour:${colour(of(row).name)}` }), category(row)] },
+        [swatch(of(row).name), category(row)] },
       { title: "line", key: (row) => row.line, text: (row) => row.line, cell: (row) =>
         [lineLink({ file: row.file, line: row.number }, row.line), ...code(this.source(row))] },
       { title: "operator", key: (row) => row.operator, text: (row) => row.operator },
@@ -70,7 +70,7 @@ export class TableView {
     const rows = this.found(), bytes = sum(rows), blocks = rows.reduce((all, row) => all + row.blocks, 0);
     this.said.textContent = (this.what === "table" ? `${plural(rows.length, "call site")}, ${size(bytes)}`
       : `${plural(blocks, "block")} in the visible range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in total`) +
-      (rows.length < this.rows.length ? ` of ${size(this.whole)}` : "");
+      (rows.length < this.rows.length ? ` of ${size(this.whole)}` : "") + (this.what === "table" ? `, ${counted(this.store.state)}` : "");
     this.told(this.store.state.search ? `${plural(rows.length, "line")} of ${this.rows.length} found: ${size(bytes)}` : "");
     this.table.set(rows);
   }

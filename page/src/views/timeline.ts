@@ -4,18 +4,16 @@
 import type { Bands, Device, Span, Tick, Trace } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
-import { plain } from "../dom";
+import { byId, make, plain } from "../dom";
 import { count, doubt, marks, size, time } from "../format";
-import { colour, groupName } from "../palette";
+import { colour } from "../palette";
+import { drawnPhase, phaseColour } from "../phases";
 import { Look, drawStack, highest, sumAt } from "../stack";
 import { Store } from "../state";
 import { Line, hovers, tip } from "../tip";
 import { Blocks } from "./blocks";
+import { Failure, drawFailure, failureOf, heightOf, roomText } from "./failure";
 import { RangeLanes } from "./range-lanes";
-
-export const PHASES: { [label: string]: string } = {
-  forward: "#56b4e955", backward: "#e69f0055", "optimizer step": "#009e7355", "start-up": "#80808033",
-};
 
 const FAR = 4;
 const BOTTOM = 44; // CSS pixels: phases, iterations, the axis
@@ -31,6 +29,7 @@ export class Timeline {
   private bands: Bands | null = null;
   private found: Float64Array | null = null; // of the bands; null: no search
   private ticks: Tick[] = [];
+  private failure: Failure | null = null;
   private readonly fetch: () => void;
   private readonly lanes: RangeLanes;
   private slot = -1; // the device whose ranges are in the lanes
@@ -45,7 +44,8 @@ export class Timeline {
   /** text: what a column has, and what groups are drawn; called after each fetch */
   constructor(private readonly canvas: HTMLCanvasElement, private readonly client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly device: () => Device,
-              private readonly label: (group: number) => string, private readonly drawn: (groups: Set<number>) => void) {
+              private readonly label: (group: number) => string, private readonly look: (group: number) => string,
+              private readonly drawn: (groups: Set<number>) => void) {
     this.chart = new Chart(canvas, BOTTOM);
     this.lanes = new RangeLanes(this.chart, store);
     this.blocks = new Blocks(this.chart, client, store, trace, device, () => this.most, () => this.draw());
@@ -53,10 +53,11 @@ export class Timeline {
     this.fetch = latest(async () => {
       const { slot, is_time, from, to, search } = this.store.state;
       const range = { slot, is_time, from, to, columns: this.chart.columns() };
-      const [bands, found, ranges, ticks] = await Promise.all([
+      const [bands, found, ranges, ticks, failure] = await Promise.all([
         client.bands(range), search ? client.found(range) : null,
         this.slot === slot ? null : client.ranges(slot),
         is_time ? [] : client.ticks(slot, from, to, Math.max(2, this.chart.width / 80)),
+        this.slot === slot ? this.failure : failureOf(client, trace, device()),
       ]);
       if (ranges) {
         this.slot = slot;
@@ -66,6 +67,7 @@ export class Timeline {
       this.bands = bands;
       this.found = found;
       this.ticks = ticks;
+      this.failure = failure;
       this.draw();
       this.isDrawn();
       this.tell();
@@ -174,8 +176,11 @@ export class Timeline {
     let reserved = 0;
     for (let i = 0; i < columns; i++) reserved = Math.max(reserved, bands.numbers[i * bands.fields + n + 1]!);
     const is_far = reserved > FAR * most; // its line would leave no room for the rest
-    const has_card = !is_far && card > 0 && card < 1.5 * Math.max(most, reserved);
-    this.most = (is_far ? most : Math.max(most, reserved, has_card ? card : 0)) * 1.06 || 1;
+    const failed = this.failure, fails_at = failed ? this.x({ moment: failed.at + 1, time_ns: failed.oom.time_ns }) : -1;
+    const is_failed = failed !== null && fails_at >= LEFT && fails_at <= LEFT + chart.width + 1;
+    const has_room = is_failed && failed.room > 0 && failed.room <= heightOf(failed);
+    const has_card = !is_far && card > 0 && card < 1.5 * Math.max(most, reserved) && !has_room;
+    this.most = Math.max(is_far ? most : Math.max(most, reserved, has_card ? card : 0), is_failed ? heightOf(failed) : 0) * 1.06 || 1;
     const y = chart.begin(this.most);
     if (!this.isBlocks() || !this.blocks.draw(y))
       drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most, this.found);
@@ -184,11 +189,14 @@ export class Timeline {
       context.fillStyle = ink("bad");
       context.fillRect(LEFT, Math.round(y(card)), chart.width, 1);
     }
+    const failures = is_failed ? drawFailure(chart, failed, fails_at, y) : [];
     this.bandsBelow();
     this.lanes.draw(this.chart.height + BOTTOM);
     const labels = (taken: Taken[]) => {
       const all: [number, number] = [LEFT, LEFT + chart.width], top = reserved ? y(reserved) : 0;
       if (has_card) this.beside(`the card has ${size(card)}`, y(card), all, taken);
+      for (const { text, line, left } of failures) this.beside(text, line, [left - context.measureText(text).width - 14, left], taken, true);
+      if (has_room) this.beside(roomText(failed, card), y(failed.room), all, taken);
       if (is_far) this.beside(`reserved is above the chart, up to ${size(reserved)}`, 1, all, taken);
       else if (reserved) this.beside(`reserved ${size(reserved)}`, top, this.highest(columns, step, (i) => bands.numbers[i * bands.fields + n + 1]!), taken);
     };
@@ -207,18 +215,19 @@ export class Timeline {
     return [LEFT + best[0] * step, LEFT + best[1] * step];
   }
 
-  /** Write a label above or below a line between two pixels, on the background colour, where it is free, and reserve the place. */
-  private beside(text: string, line: number, [from, to]: [number, number], taken: Taken[]) {
+  /** Write a label above or below a line between two pixels, on the background colour, where it is free, and reserve the place. is_near: rather across a line than far away. */
+  private beside(text: string, line: number, [from, to]: [number, number], taken: Taken[], is_near = false) {
     const { context, width } = this.chart, wide = context.measureText(text).width + 6;
     const inside = (x: number) => Math.max(Math.min(x, LEFT + width - wide - 4), LEFT + 4);
-    const rows = [line - TALL - 1, line + 2, line + TALL + 4, line + 2 * TALL + 6].filter((top) => top >= 0);
+    const rows = [line - TALL - 1, ...[0, 1, 2, 3, 4].map((k) => line + 2 + k * (TALL + 2))].filter((top) => top >= 0 && top + TALL <= this.chart.height);
     const near = [from + 4, to - wide - 4, (from + to - wide) / 2], any = Array.from({ length: width / 8 }, (_, i) => LEFT + 8 * i);
-    const places = [near, any].flatMap((list) => rows.flatMap((top) => list.map((x) =>
-      ({ left: inside(x), right: inside(x) + wide, top, bottom: top + TALL }))));
+    const [close, anywhere] = [near, any].map((list) => rows.flatMap((top) => list.map((x) =>
+      ({ left: inside(x), right: inside(x) + wide, top, bottom: top + TALL })))) as [Taken[], Taken[]];
     const apart = (one: Taken, other: Taken) =>
       other.right < one.left || other.left > one.right || other.bottom <= one.top || other.top >= one.bottom;
-    const place = places.find((one) => taken.every((other) => apart(one, other))) ??
-      places.find((one) => taken.every((other) => other.bottom > TALL * 5 || apart(one, other))) ?? places[0]!; // across a line, never a label
+    const free = (list: Taken[]) => list.find((one) => taken.every((other) => apart(one, other)));
+    const across = (list: Taken[]) => list.find((one) => taken.every((other) => other.bottom > TALL * 5 || apart(one, other))); // a line, never a label
+    const place = free(close) ?? (is_near ? across(close) : undefined) ?? free(anywhere) ?? across(close) ?? across(anywhere) ?? close[0]!;
     taken.push(place);
     context.fillStyle = ink("paper");
     context.globalAlpha = 0.8;
@@ -231,8 +240,8 @@ export class Timeline {
 
   private looks(): Look[] {
     const { stack, category } = this.store.state;
-    return this.trace.categories.map(({ name }, c) => stack !== "category" && stack !== "block" ? { name: groupName(c) }
-      : { name, alpha: category >= 0 && category !== c ? 0.25 : 1 });
+    const is_category = stack === "category" || stack === "block";
+    return this.trace.categories.map((_, c) => ({ name: this.look(c), alpha: is_category && category >= 0 && category !== c ? 0.25 : 1 }));
   }
 
   private line(columns: number, step: number, y: (column: number) => number) {
@@ -264,13 +273,15 @@ export class Timeline {
     context.clip();
     context.textAlign = "left";
     let lastLabel = -Infinity, lastNumber = -1;
+    const phases = new Set<string>();
     spans.forEach((span: Span, i: number) => {
       const from = Math.max(LEFT - 1, this.x(span)), next = spans[i + 1];
       const to = Math.min(right + 1, next ? this.x(next) : right);
       if (to < LEFT || from > right) return;
-      context.fillStyle = PHASES[span.phase] ?? "#80808022";
+      const name = drawnPhase(span);
+      phases.add(name);
+      context.fillStyle = phaseColour(name);
       context.fillRect(from, height + 4, Math.max(1, to - from), 12);
-      const name = span.evaluates ? "evaluation" : span.phase;
       if (to - from > context.measureText(name).width + 6) {
         context.fillStyle = text;
         context.fillText(name, from + 3, height + 10);
@@ -286,6 +297,16 @@ export class Timeline {
     });
     this.axis(height, right);
     context.restore();
+    this.key([...phases].join());
+  }
+
+  /** Write the key of the shown phases below the chart: most are too narrow for their names. */
+  private key(phases: string) {
+    const place = byId("phases");
+    if (place.dataset["shown"] === phases) return;
+    place.dataset["shown"] = phases;
+    place.replaceChildren(...phases.split(",").filter((one) => one).map((one) => make("span", { class: "key" },
+      make("span", { class: "swatch", style: `--colour:${phaseColour(one)}` }), plain(one))));
   }
 
   /** Write the events' numbers in the trace, as the words above count them, or the time. */

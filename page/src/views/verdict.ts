@@ -36,8 +36,8 @@ const WAYS: Way[] = [
 ];
 
 /** Return what memtap oom says of a carried trace that ran out: in lines for the top, and whole. */
-export function outOfMemory(trace: Trace): { lines: string[]; text: string } | null {
-  const found = [...document.querySelectorAll<HTMLElement>("#texts pre[data-oom]")].find((one) => one.dataset["oom"] === trace.name);
+export function outOfMemory(label: string): { lines: string[]; text: string } | null {
+  const found = [...document.querySelectorAll<HTMLElement>("#texts pre[data-oom]")].find((one) => one.dataset["oom"] === label);
   if (!found) return null;
   const text = found.textContent ?? "", parts = text.split("\n\n"); // a loss of events is said first
   const head = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1);
@@ -77,7 +77,7 @@ function words(line: string): (Node | string)[] {
 }
 
 export function showVerdict(place: HTMLElement, trace: Trace, store: Store | null) {
-  const story = trace.headline.some((line) => line.startsWith("Ended: out of memory")) ? outOfMemory(trace) : null;
+  const story = trace.headline.some((line) => line.startsWith("Ended: out of memory")) ? outOfMemory(trace.name) : null;
   const rest = story ? trace.headline.filter((line) => !/^Memory ran out/.test(line) && !story.lines.includes(line)) : trace.headline;
   const sentence = (line: string) => {
     const way = store && WAYS.find((one) => one.begins.test(line));

@@ -8,7 +8,7 @@ import { make, plain } from "../dom";
 import { doubt, part, plural, size } from "../format";
 import { colour } from "../palette";
 import { sandwich } from "../sandwich";
-import { Store } from "../state";
+import { Store, counted } from "../state";
 
 const LABELS: { [by in Who]: string } = {
   python: "Python stack", native: "Python and native stack", callers: "Inverted: innermost first",
@@ -23,6 +23,7 @@ export class WhoView {
   private is_sandwich = false; // the path's end with all its callers and all it calls
   private readonly boxes = make("div", { class: "icicle", role: "tree", "aria-label": "who holds memory" });
   private readonly crumbs = make("div", { class: "crumbs" });
+  private readonly said = make("span", { class: "said" });
   private readonly both = make("button", { title: "all calls of the selected frame: callers above, callees below",
     click: () => {
       this.is_sandwich = !this.is_sandwich;
@@ -38,7 +39,7 @@ export class WhoView {
     const whole = make("input", { type: "checkbox", checked: store.state.is_whole, change: (event: Event) =>
       store.set({ is_whole: (event.target as HTMLInputElement).checked }) });
     const label = make("label", { title: "frames of PyTorch and other libraries between your own" }, whole, " library frames");
-    place.append(make("div", { class: "bar" }, make("label", {}, "by ", choice), label, this.both, this.crumbs), this.boxes);
+    place.append(make("div", { class: "bar" }, make("label", {}, "by ", choice), label, this.both, this.crumbs, this.said), this.boxes);
     this.fetch = latest(async () => {
       const { slot, by, at, since, category, is_whole } = store.state, is_stack = STACKS.includes(by);
       label.hidden = !is_stack || by === "native";
@@ -71,6 +72,7 @@ export class WhoView {
     this.crumbs.replaceChildren(...this.path.map((node, i) =>
       make("button", { class: "crumb", title: plain(node.name), click: () => this.go(this.path.slice(0, i + 1)) },
         i ? plain(node.name) : `all: ${size(node.bytes)}`)));
+    this.said.textContent = counted(this.store.state);
     this.count();
     if (!top.bytes) {
       this.boxes.append(make("p", { class: "none" }, "Nothing is allocated here."));
