@@ -3,6 +3,7 @@
 #include "info.h"
 #include "preload/cuda/cupti.h"
 #include "preload/holders/holders.h"
+#include "preload/holders/script-end.h"
 #include "preload/hooks/pools.h"
 #include "preload/host/settings.h"
 #include "preload/modules/node-names.h"
@@ -34,6 +35,7 @@ static void find_python(void)
 START(clock, mt_clock_start())
 START(settings, mt_settings_read())
 START(holders, mt_holders_start())
+START(script_end, mt_script_end_watch(python.code_type))
 START(info, mt_info_prepare())
 START(python, mt_python_start(&python))
 START(native, mt_native_start())
@@ -58,6 +60,7 @@ const struct mt_part mt_parts[] = {
     {.find = mt_native_find, .start = start_native, .reset = mt_native_reset},
     {.find = find_python, .start = start_python, .reset = mt_python_reset},
     {.find = mt_holders_find, .start = start_holders, .reset = mt_holders_reset},
+    {.start = start_script_end},
     {.reset = mt_threads_reset},
     {.reset = mt_watch_reset},
     {.hold = mt_device_memory_hold, .release = mt_device_memory_release},

@@ -5,6 +5,7 @@
 
 MT_HOT _Atomic uint64_t mt_code_deaths;
 _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
+void (*_Atomic mt_code_death_notice)(uint64_t code);
 static mt_dealloc *real_free;
 
 static void count_and_free(void *code)
@@ -12,6 +13,9 @@ static void count_and_free(void *code)
     uint64_t address = (uint64_t)(uintptr_t)code;
     atomic_fetch_add_explicit(mt_code_deaths_of(address), 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&mt_code_deaths, 1, memory_order_release);
+    void (*notice)(uint64_t) = atomic_load_explicit(&mt_code_death_notice, memory_order_relaxed);
+    if (MT_UNLIKELY(notice != NULL))
+        notice(address);
     real_free(code);
 }
 

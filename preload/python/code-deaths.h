@@ -15,6 +15,9 @@
 extern _Atomic uint64_t mt_code_deaths; /* of all */
 extern _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
 
+/* Called with each, before it is freed, if not NULL. */
+extern void (*_Atomic mt_code_death_notice)(uint64_t code);
+
 /* Start to count, once. code_type is PyCode_Type. Return 0, or -EFAULT if its memory is read-only.
  */
 int mt_code_deaths_count(const void *code_type);

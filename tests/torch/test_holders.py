@@ -93,6 +93,16 @@ def check_moments(work, forks):
         check(any(agree(path, steps) for path in held), f"{moment}: {held}")
 
 
+def check_end(work):
+    done = harness.must_run([*harness.recorded(Path(work) / "end%p.mtap", "--holders", "end"), harness.PYTHON, HERE / "holders_end.py"])
+    ends = [line.split(",") for line in done.stdout.splitlines()]
+    equal("they end as they do alone", [(way, code) for way, _, _, code in ends], [("runs to its end", "0"), ("exits", "3"), ("fails", "1")])
+    for way, pid, address, _ in ends:
+        held = [(end["moment"], end["result"], holders.get(int(address))) for end, holders in lists(Path(work) / f"end{pid}.mtap")]
+        wanted = [(3, 0, (2, ["global `kept` of module __main__", "['key']"], 0))]
+        equal(f"a program that {way}", held, [] if way == "fails" else wanted)
+
+
 def check_hostile(work, forks):
     for what, result, n in [("names", 0, 17), ("deep", 0, 1), ("refused", 2, 0)]:
         trace = Path(work) / f"{what}.mtap"
@@ -118,6 +128,7 @@ def main():
         check_host(work, forks)
         check_collecting(work, forks)
         check_moments(work, forks)
+        check_end(work)
         check_hostile(work, forks)
     harness.finish()
 

@@ -67,6 +67,7 @@ static const struct {
     {MT_ID_limit_time, "99999999999h", 0},
     {MT_ID_holders, "oom", 1},
     {MT_ID_holders, "none", 1},
+    {MT_ID_holders, "end,oom,growth", 1},
     {MT_ID_holders, "oom,never", 0},
     {MT_ID_holders, "oom,", 0},
     {MT_ID_holders, "", 0},
