@@ -15,7 +15,7 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_EVALUATION, mt_change_no_grad},
     {"drop-exception", NULL, NULL, "everything that an attempt requested before it ran out of memory is freed before the next attempt", 0,
      MT_REBUILDS_EVALUATION, mt_change_drop_exception},
-    {"host-copies", NULL, NULL, "copies of weights (a loaded checkpoint, copy.deepcopy, an average) are in host memory", 10,
+    {"host-copies", NULL, NULL, "copies of weights (a loaded checkpoint, copy.deepcopy) are in host memory", 0,
      MT_REBUILDS_COPIES, mt_change_host_copies},
     {"batch", "PART", "1/2", "all memory except the model's and the optimizer's scales with the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},

@@ -21,8 +21,8 @@ JOBS = [
     ("retry", 0.75, "drop-exception"),
     ("retry_kept", 0.75, "drop-exception"),
     ("retry_encoder", 0.5, "drop-exception"),
-    ("loaded", 0.8, "host-copies"),
-    ("best", 0.8, "host-copies"),
+    ("loaded", 0.85, "host-copies"),
+    ("best", 0.85, "host-copies"),
     ("whole", 0.75, "checkpoint-each"),
     ("whole_encoder", 0.75, "checkpoint-each"),
 ]
