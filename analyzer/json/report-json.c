@@ -146,15 +146,17 @@ static json_t *unneeded_sums(const struct mt_definitions *definitions,
                              const struct mt_unneeded *unneeded, enum mt_unneeded_kind kind)
 {
     const struct mt_sums *sums = &unneeded->kind[kind];
-    json_t *object = mt_json_sums(definitions, sums);
-    json_t *sites = json_object_get(object, "sites");
-    for (size_t i = 0; i < json_array_size(sites) && kind != MT_UNNEEDED_NEVER; i++) {
-        json_t *site = json_array_get(sites, i);
-        json_object_set_new(site, "used", mt_json_frame(definitions, sums->sum[i].key[1]));
-        if (i < MT_UNNEEDED_HELD && unneeded->held[kind][i].path)
+    json_t *sites = json_array();
+    for (size_t i = 0; i < sums->n; i++) {
+        json_t *site = mt_json_sum(definitions, &sums->sum[i]);
+        bool is_used = kind != MT_UNNEEDED_NEVER;
+        if (is_used)
+            json_object_set_new(site, "used", mt_json_frame(definitions, sums->sum[i].key[1]));
+        if (is_used && i < MT_UNNEEDED_HELD && unneeded->held[kind][i].path)
             json_object_set_new(site, "held_by", mt_json_held_most(&unneeded->held[kind][i]));
+        json_array_append_new(sites, site);
     }
-    return object;
+    return mt_json_sums_with(sums, sites);
 }
 
 json_t *mt_json_unneeded(const struct mt_definitions *definitions,

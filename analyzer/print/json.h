@@ -37,6 +37,10 @@ json_t *mt_json_frames(const struct mt_definitions *definitions, uint32_t stack)
 int mt_json_put_frames(FILE *out, struct mt_kept_texts *texts,
                        const struct mt_definitions *definitions, uint32_t stack);
 
+/* Make one of the sites below; or all, with sites that belong to the result then. */
+json_t *mt_json_sum(const struct mt_definitions *definitions, const struct mt_sum *sum);
+json_t *mt_json_sums_with(const struct mt_sums *sums, json_t *sites);
+
 /* Make {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
 json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums);
 

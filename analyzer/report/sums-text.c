@@ -50,20 +50,26 @@ static void page_sums(const struct mt_page *page, const struct mt_sums *sums, ui
         fprintf(page->out, "%20s  and %s smaller ones\n", "", mt_count_text(count, n - rows));
 }
 
+json_t *mt_json_sum(const struct mt_definitions *definitions, const struct mt_sum *sum)
+{
+    uint32_t begin = mt_stack_line(definitions, sum->stack);
+    return json_pack("{s:o, s:o, s:o, s:o}", "bytes", mt_json_number(sum->bytes), "blocks",
+                     mt_json_number(sum->blocks), "line", mt_json_frame(definitions, begin),
+                     "callers", mt_json_frames(definitions, mt_stack(definitions, begin)->parent));
+}
+
+json_t *mt_json_sums_with(const struct mt_sums *sums, json_t *sites)
+{
+    return json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(sums->bytes), "blocks",
+                     mt_json_number(sums->blocks), "sites", sites);
+}
+
 json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums)
 {
     json_t *sites = json_array();
-    for (size_t i = 0; i < sums->n; i++) {
-        const struct mt_sum *sum = &sums->sum[i];
-        uint32_t begin = mt_stack_line(definitions, sum->stack);
-        json_array_append_new(
-            sites, json_pack("{s:o, s:o, s:o, s:o}", "bytes", mt_json_number(sum->bytes), "blocks",
-                             mt_json_number(sum->blocks), "line", mt_json_frame(definitions, begin),
-                             "callers",
-                             mt_json_frames(definitions, mt_stack(definitions, begin)->parent)));
-    }
-    return json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(sums->bytes), "blocks",
-                     mt_json_number(sums->blocks), "sites", sites);
+    for (size_t i = 0; i < sums->n; i++)
+        json_array_append_new(sites, mt_json_sum(definitions, &sums->sum[i]));
+    return mt_json_sums_with(sums, sites);
 }
 
 /* Print "WHAT: 2.00 MiB in 3 allocations". */

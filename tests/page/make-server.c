@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make-server FILE: the trace of a server that loads a model, runs it for its profile, makes its kv
- * cache and serves. */
+ * cache and serves. The profile's memory is used once, as it is allocated. */
 #include "trace-builder.h"
 
 #include <stdio.h>
@@ -25,6 +25,7 @@ int main(int argc, char **argv)
         return 2;
     in(builder, "load_model", 0, 20 << 20);
     in(builder, "profile_run", 1 << 30, 50 << 20);
+    mt_build_event4(builder, MT_USES, BASE + (1 << 30), 0, 0, MT_USES_FIRST | MT_USES_LAST);
     mt_build_free(builder, BASE + (1 << 30));
     in(builder, "initialize_kv_cache", 100 << 20, 40 << 20);
     for (int i = 0; i < 3; i++) {

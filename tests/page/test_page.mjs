@@ -428,6 +428,9 @@ async function server() {
   const shown = await page.evaluate(() => [...document.querySelectorAll("#headline details[open] pre")].map((one) => one.textContent.trimEnd()));
   check(shown.length === 2 && /memory budget/.test(shown[0]) && shown.every((one) => printed.some((part) => part.trimEnd() === one)),
     `a server's budget and work stand there: ${shown}`);
+  await page.waitForSelector("#details dl");
+  const used = await page.evaluate(() => [...document.querySelectorAll("#details dt")].find((one) => one.textContent === "last used")?.nextElementSibling.textContent);
+  check(/^[\d.]+ .?s by \S+:\d+ \S+, [\d.]+ .?s before its free$/.test(used), `the inspector says when and where the largest block was last used: ${used}`);
   await page.close();
 }
 
