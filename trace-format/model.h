@@ -212,7 +212,11 @@ enum mt_about {
     /* Work was launched whose memory is not known: a kernel without a known layout of parameters,  \
      * or a graph that was built node by node. count: how often since the last such event. */      \
     M(UNSEEN_WORK, 51, "unseen_work", OTHER,                                                       \
-      F(name, PLAIN) F(count, PLAIN))
+      F(name, PLAIN) F(count, PLAIN))                                                          \
+    /* PyTorch requested so many bytes of the page-locked memory of the host at address, which its  \
+     * allocator has just allocated, and rounded them up. */                                       \
+    M(HOST_REQUEST, 52, "host_request", OTHER,                                                     \
+      F(address, DELTA) F(requested, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

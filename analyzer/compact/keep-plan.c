@@ -256,6 +256,12 @@ static int note_cuda_free(struct planner *p, const struct mt_event *event, uint6
     return 0;
 }
 
+static int note_host_request(struct planner *p, const struct mt_event *event, uint64_t number)
+{
+    uint32_t index = mt_address_map_get(&p->cuda, event->address);
+    return index ? mt_keep_life_add(&p->lives, index, number) : 0;
+}
+
 /* Keep an event of each device that was used in a phase. */
 static int note_cuda(struct planner *p, const struct mt_replay *replay,
                      const struct mt_event *event, uint64_t number, size_t moments)
@@ -327,6 +333,8 @@ static int note_kind(struct planner *p, const struct mt_replay *replay,
     case MT_REQUEST: /* those of kept blocks are kept */
     case MT_REQUEST_STREAM:
         return note_request(p, event, number);
+    case MT_HOST_REQUEST:
+        return note_host_request(p, event, number);
     case MT_FREE_WAITS: /* a replay of the allocator needs all of them */
     case MT_FREE_DONE:
     case MT_EMPTY_CACHE:

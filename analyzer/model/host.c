@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host.h"
+#include "analyzer/support/grow.h"
 #include "trace-format/cuda-apis.h"
 #include "user-line.h"
 
@@ -11,10 +12,36 @@
 void mt_host_clear(struct mt_host *host)
 {
     mt_heap_clear(&host->heap);
+    free(host->requested);
     memset(host, 0, sizeof *host);
 }
 
-static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_t number)
+static uint64_t requested_of(const struct mt_host *host, const struct mt_block *block)
+{
+    uint32_t index = mt_heap_index(&host->heap, block);
+    return index < host->n_requested ? host->requested[index] : 0;
+}
+
+static int set_requested(struct mt_host *host, const struct mt_block *block, uint64_t requested)
+{
+    uint32_t index = mt_heap_index(&host->heap, block);
+    if (index >= host->n_requested && !requested)
+        return 0;
+    if (mt_grow(&host->requested, &host->n_requested, index + (size_t)1, sizeof *host->requested))
+        return -ENOMEM;
+    host->requested[index] = requested;
+    return 0;
+}
+
+static int on_request(struct mt_host *host, const struct mt_event *event)
+{
+    const struct mt_block *block = mt_heap_at(&host->heap, event->address);
+    uint64_t requested = event->HOST_REQUEST.requested;
+    return block && requested <= block->size ? set_requested(host, block, requested) : 0;
+}
+
+static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_t number,
+                     uint64_t requested)
 {
     struct mt_event made = *event;
     struct mt_block *old = mt_heap_at(&host->heap, event->address);
@@ -26,7 +53,7 @@ static int on_malloc(struct mt_host *host, const struct mt_event *event, uint64_
     struct mt_block *block = mt_heap_add(&host->heap, &made);
     if (!block)
         return -ENOMEM;
-    if (mt_block_set_event(block, number))
+    if (mt_block_set_event(block, number) || set_requested(host, block, requested))
         return -ENOMEM;
     block->api = (uint8_t)event->CUDA_MALLOC.api;
     uint64_t bytes = host->heap.total[SLOT].bytes;
@@ -51,6 +78,7 @@ static void on_free(struct mt_host *host, const struct mt_event *event)
                                     .thread = block->birth->thread,
                                     .stack = block->stack,
                                     .kind = MT_CUDA_MALLOC};
+    host->freed_requested = requested_of(host, block);
     mt_heap_end(&host->heap, block);
 }
 
@@ -60,14 +88,16 @@ int mt_host_event(struct mt_host *host, const struct mt_event *event, uint64_t n
                    : event->kind == MT_CUDA_FREE        ? event->CUDA_FREE.api
                    : event->kind == MT_CUDA_FREE_FAILED ? event->CUDA_FREE_FAILED.api
                                                         : MT_API_LIMIT;
+    if (event->kind == MT_HOST_REQUEST)
+        return on_request(host, event);
     if (mt_cuda_api_space(api) != MT_SPACE_HOST)
         return 0;
     if (event->kind == MT_CUDA_MALLOC)
-        return on_malloc(host, event, number);
+        return on_malloc(host, event, number, 0);
     if (event->kind == MT_CUDA_FREE)
         on_free(host, event);
     else if (host->freed.kind && host->freed.address == event->address)
-        return on_malloc(host, &host->freed, number);
+        return on_malloc(host, &host->freed, number, host->freed_requested);
     return 0;
 }
 
@@ -91,16 +121,19 @@ int mt_host_find(struct mt_sums *sums, const struct mt_host *host,
     return 0;
 }
 
-struct mt_host_rounded mt_host_rounded_find(const struct mt_host *host)
+struct mt_host_rounding mt_host_rounding_find(const struct mt_host *host)
 {
-    struct mt_host_rounded found = {0};
+    struct mt_host_rounding found = {0};
     for (uint32_t i = 1; i < host->heap.n_records; i++) {
         const struct mt_block *block = mt_heap_record(&host->heap, i);
-        bool is_power = block->size && !(block->size & (block->size - 1));
-        if (!mt_heap_is_remembered(&host->heap, block) || !is_power)
+        if (!mt_heap_is_remembered(&host->heap, block))
             continue;
-        found.bytes += block->size;
-        found.blocks++;
+        uint64_t requested = requested_of(host, block);
+        bool is_power = block->size && !(block->size & (block->size - 1));
+        found.known += requested ? block->size : 0;
+        found.requested += requested;
+        found.powers += !requested && is_power ? block->size : 0;
+        found.n_powers += !requested && is_power;
     }
     return found;
 }

@@ -16,7 +16,10 @@ struct mt_host {
     struct mt_heap heap; /* all of it on slot 0 */
     uint64_t most, most_ns, most_event;
     struct mt_event freed; /* the last one, as an allocation event: a free may have failed */
-    bool has_moment;       /* another moment than its highest is remembered */
+    uint64_t freed_requested;
+    uint64_t *requested; /* by the heap's record: bytes that PyTorch requested; 0: not known */
+    size_t n_requested;
+    bool has_moment; /* another moment than its highest is remembered */
 };
 
 /* Clear it; one of zeros is empty. */
@@ -28,12 +31,15 @@ int mt_host_event(struct mt_host *host, const struct mt_event *event, uint64_t n
 /* Take now as the moment. Without a call it is the highest. */
 void mt_host_take(struct mt_host *host);
 
-/* Sum up the blocks at the moment that PyTorch's allocator of page-locked memory may have rounded
- * up: it requests powers of two. Of each, more than half was requested. */
-struct mt_host_rounded {
-    uint64_t bytes, blocks;
+/* What PyTorch's allocator of page-locked memory has rounded up, of the blocks at the moment. A
+ * block that serves a later request, too, counts with that for which it was allocated. */
+struct mt_host_rounding {
+    uint64_t known, requested; /* bytes of blocks whose request is known; of these requests */
+    /* Others whose size is a power of two: more than half of each was requested, if by PyTorch. The
+     * trace has no requests that came by cudaHostRegister, through CUPTI, or before this event. */
+    uint64_t powers, n_powers;
 };
-struct mt_host_rounded mt_host_rounded_find(const struct mt_host *host);
+struct mt_host_rounding mt_host_rounding_find(const struct mt_host *host);
 
 /* Find the blocks at the moment, by the lines that requested them; the largest first. 0 or
  * -ENOMEM. */

@@ -275,6 +275,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         if (visit_cuda(replay, event) || mt_host_event(&replay->host, event, replay->events))
             return -ENOMEM;
         return mt_replay_cuda(replay, event);
+    case MT_HOST_REQUEST:
+        return mt_host_event(&replay->host, event, replay->events);
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
         return mt_cuda_event(&replay->cuda, event, &(struct mt_cuda_change){0});

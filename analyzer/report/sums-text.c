@@ -109,6 +109,24 @@ void mt_page_frees(const struct mt_page *page)
 
 #define PAGE_BYTES 4096u /* places with less are not worth a line */
 
+#define WORTH_ROUNDING 16u /* as the part of the bytes */
+
+static void page_rounding(const struct mt_page *page, struct mt_host_rounding of, uint64_t bytes)
+{
+    char known[MT_SIZE_TEXT], requested[MT_SIZE_TEXT], more[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    if (of.known - of.requested > bytes / WORTH_ROUNDING)
+        fprintf(page->out,
+                "PyTorch allocated %s of these for requests of %s. It rounds page-locked\n"
+                "memory up to powers of two, here by %s.\n",
+                mt_size_text(known, of.known), mt_size_text(requested, of.requested),
+                mt_size_text(more, of.known - of.requested));
+    if (mt_info(page->definitions, "torch") && of.powers > bytes / 2)
+        fprintf(page->out,
+                "%s of these have power-of-two sizes. PyTorch rounds requests for page-locked\n"
+                "memory up to a power of two, so up to %s may be rounding.\n",
+                mt_count_text(count, of.n_powers), mt_size_text(more, of.powers / 2));
+}
+
 void mt_page_host(const struct mt_page *page)
 {
     const struct mt_host *host = &page->analysis->replay.host;
@@ -124,12 +142,7 @@ void mt_page_host(const struct mt_page *page)
         fprintf(page->out, " at %s,\nits peak; %s at the end\n", mt_time_text(time, host->most_ns),
                 mt_size_text(most, host->heap.total[0].bytes));
     page_sums(page, sums, PAGE_BYTES);
-    struct mt_host_rounded rounded = mt_host_rounded_find(host);
-    if (mt_info(page->definitions, "torch") && rounded.bytes > sums->bytes / 2)
-        fprintf(page->out,
-                "%s of these have power-of-two sizes. PyTorch rounds requests for page-locked\n"
-                "memory up to a power of two, so up to %s may be rounding.\n",
-                mt_count_text(time, rounded.blocks), mt_size_text(most, rounded.bytes / 2));
+    page_rounding(page, mt_host_rounding_find(host), sums->bytes);
 }
 
 json_t *mt_json_host(const struct mt_analysis *analysis)
@@ -139,10 +152,15 @@ json_t *mt_json_host(const struct mt_analysis *analysis)
     json_object_set_new(object, "most", mt_json_number(host->most));
     json_object_set_new(object, "most_time_ns", mt_json_number(host->most_ns));
     json_object_set_new(object, "most_event", mt_json_number(host->most_event));
+    struct mt_host_rounding of = mt_host_rounding_find(host);
+    bool is_torch = mt_info(analysis->replay.definitions, "torch");
     json_object_set_new(object, "rounded_at_most",
-                        mt_info(analysis->replay.definitions, "torch")
-                            ? mt_json_number(mt_host_rounded_find(host).bytes / 2)
-                            : json_null());
+                        is_torch ? mt_json_number(of.known - of.requested + of.powers / 2)
+                                 : json_null());
+    json_object_set_new(object, "rounded",
+                        is_torch ? json_pack("{s:o, s:o}", "allocated", mt_json_number(of.known),
+                                             "requested", mt_json_number(of.requested))
+                                 : json_null());
     json_object_set_new(object, "end", mt_json_number(host->heap.total[0].bytes));
     return object;
 }

@@ -169,6 +169,27 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
                    MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
 }
 
+/* PyTorch's allocator of page-locked memory rounds up to a power of two, or beyond a threshold not
+ * at all. It may also allocate memory for later requests. */
+static bool is_rounded_to(uint64_t requested, uint64_t size)
+{
+    bool is_power = !(size & (size - 1));
+    return requested == size || (is_power && requested < size && requested > size / 2);
+}
+
+void mt_cuda_host_requested(unsigned result, const void *address, uint64_t size)
+{
+    uint64_t requested = mt_pinned_request;
+    mt_pinned_request = 0;
+    if (result || !requested || !is_rounded_to(requested, size) || is_inside())
+        return;
+    struct mt_thread *self = mt_is_recording() ? mt_enter() : NULL;
+    if (!self)
+        return;
+    mt_record(self, MT_HOST_REQUEST, MT_NO_DEVICE, 0, MT_ARGS(read_word(address), requested));
+    mt_leave(self);
+}
+
 /* Freeing NULL is allowed and does nothing. A free alone does not start a recording. */
 static MT_ALWAYS_INLINE struct mt_cuda_free
 record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,

@@ -74,6 +74,9 @@ void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *ad
 void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
                              uint64_t size, const void *stream);
 
+/* After mt_cuda_allocated of page-locked memory: record what PyTorch requested of it, if known. */
+void mt_cuda_host_requested(unsigned result, const void *address, uint64_t size);
+
 /* A free's data for after the call, read before it, while the memory exists. */
 struct mt_cuda_free {
     struct mt_cuda_call call;

@@ -27,6 +27,10 @@
 #define BEFORE_ALLOCATED_ON(api, device, address, size)
 #define AFTER_ALLOCATED_ON(api, device, address, size)                                             \
     mt_cuda_allocated(CALL_ON(api, device), result, address, size)
+#define BEFORE_ALLOCATED_PINNED(api, address, size)
+#define AFTER_ALLOCATED_PINNED(api, address, size)                                                 \
+    mt_cuda_allocated(CALL(api), result, address, size);                                           \
+    mt_cuda_host_requested(result, address, size)
 #define BEFORE_ALLOCATED_ASYNC(api, address, size, stream)
 #define AFTER_ALLOCATED_ASYNC(api, address, size, stream)                                          \
     mt_cuda_allocated_async(CALL(api), result, address, size, stream)

@@ -54,7 +54,7 @@
     R1(X, cuda_malloc_host, "cudaMallocHost", (void **address, size_t size), (address, size),      \
       ALLOCATED(CUDA_MALLOC_HOST, address, size))                                                  \
     R1(X, cuda_host_alloc, "cudaHostAlloc", (void **address, size_t size, unsigned flags),         \
-      (address, size, flags), ALLOCATED(CUDA_HOST_ALLOC, address, size))                           \
+      (address, size, flags), ALLOCATED_PINNED(CUDA_HOST_ALLOC, address, size))                    \
     R1(X, cuda_host_register, "cudaHostRegister", (void *address, size_t size, unsigned flags),    \
       (address, size, flags), ALLOCATED(CUDA_HOST_REGISTER, &address, size))                       \
     R1(X, cuda_ipc_open, "cudaIpcOpenMemHandle",                                                   \

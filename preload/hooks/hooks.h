@@ -161,6 +161,16 @@ struct mt_c10_device {
       "libtorch_cuda.so", void, (void *storage, size_t size))
 /* clang-format on */
 
+/* The calls by which PyTorch's allocator of page-locked memory becomes known: since 2.8, and
+ * before.
+ */
+/* clang-format off */
+#define MT_PINNED_HOOKS(H)                                                                         \
+    H(set_host_allocator, "_ZN2at16setHostAllocatorEN3c1010DeviceTypeEPNS_13HostAllocatorEh",      \
+      "libtorch_cpu.so", void, (int8_t device_type, void *allocator, uint8_t priority))            \
+    H(host_allocator, "_ZN2at4cuda23getCachingHostAllocatorEv", "libtorch_cuda.so", void *, (void))
+/* clang-format on */
+
 /* Private pools of the allocator (pools.h); each release has one of two names. */
 /* clang-format off */
 #define MT_POOL_HOOKS(H)                                                                           \
@@ -198,7 +208,7 @@ struct mt_c10_device {
     MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_EXEC_HOOKS(H) MT_LIMIT_HOOKS(H)    \
     MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)                      \
     MT_MATH_HOOKS(H) MT_STEP_HOOKS(H) MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H)                         \
-    MT_CONF_HOOKS(H) MT_VALUE_HOOKS(H)
+    MT_CONF_HOOKS(H) MT_VALUE_HOOKS(H) MT_PINNED_HOOKS(H)
 /* clang-format on */
 
 #ifndef MT_EXPORTS_MAP

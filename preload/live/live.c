@@ -340,7 +340,8 @@ static struct mt_live_block *noted(struct mt_live *live, const struct mt_event *
                                    uint64_t address)
 {
     struct mt_live_block *block = address ? around(live, address) : NULL;
-    return block || event->kind != MT_NAMED ? block : *find(live, address, MT_CUDA_MALLOC);
+    bool may_be_cudas = event->kind == MT_NAMED || event->kind == MT_HOST_REQUEST;
+    return block || !may_be_cudas ? block : *find(live, address, MT_CUDA_MALLOC);
 }
 
 static uint64_t place_of(const struct mt_event *label)
@@ -448,6 +449,8 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
         return undo_free(live, event);
     case MT_RESIZE:
         return resize(live, event);
+    case MT_HOST_REQUEST:
+        return note(live, event);
     case MT_NODE_NEW:
         mt_live_make_node(live, event);
         return note(live, event);

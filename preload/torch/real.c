@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 MT_HOT struct mt_real_functions mt_real;
+_Thread_local uint64_t mt_pinned_request __attribute__((tls_model("initial-exec")));
 
 static const struct {
     const char *name, *symbol, *library;

@@ -36,6 +36,9 @@ extern struct mt_real_functions mt_real;
 
 void mt_resolve(enum mt_hook hook);
 
+/* Bytes of page-locked memory that this thread requests of PyTorch's allocator now; 0: none. */
+extern _Thread_local uint64_t mt_pinned_request __attribute__((tls_model("initial-exec")));
+
 /* Return whether PyTorch is loaded, and in `missing` the names of the hooked functions that were
  * not found in it when the first of them was called, each after a space. */
 int mt_missing_in_torch(char *missing, size_t size);

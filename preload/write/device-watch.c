@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define MOST_DEVICES 64
-#define MOST_SAMPLES 256 /* waiting, at most */
+#define MOST_SAMPLES 240 /* waiting, at most */
 #define LAST_WAIT_NS 500000000u
 #define PAUSE_NS 100000000u
 #define FOR_EVER UINT64_MAX

@@ -80,6 +80,34 @@ START_TEST(what_failed_changes_nothing)
 }
 END_TEST
 
+static void pin_for(uint64_t address, uint64_t bytes, uint64_t requested)
+{
+    pin(address, bytes);
+    mt_build_event(builder, MT_HOST_REQUEST, address, requested, 0);
+}
+
+/* A request belongs to one block: not to the next one at its address; and to it again, if its free
+ * failed. More than the block has is no request of it. */
+START_TEST(requests_are_of_their_blocks)
+{
+    pin_for(HOST, 64, 33);
+    unpin(HOST);
+    pin(HOST, 64);
+    pin_for(HOST + 1000, 100, 100);
+    pin_for(HOST + 2000, 32, 17);
+    unpin(HOST + 2000);
+    mt_build_event(builder, MT_CUDA_FREE_FAILED, HOST + 2000, 1, MT_API_CUDA_FREE_HOST);
+    pin_for(HOST + 3000, 8, 9);
+    mt_build_event(builder, MT_HOST_REQUEST, HOST + 4000, 5, 0); /* nothing is there */
+    analyze();
+    struct mt_host_rounding of = mt_host_rounding_find(&analysis.replay.host);
+    ck_assert_uint_eq(of.known, 100 + 32);
+    ck_assert_uint_eq(of.requested, 100 + 17);
+    ck_assert_uint_eq(of.powers, 64 + 8);
+    ck_assert_uint_eq(of.n_powers, 2);
+}
+END_TEST
+
 START_TEST(memory_of_devices_is_none)
 {
     mt_build_event(builder, MT_CUDA_MALLOC, BASE, 4 * MT_MIB, 0);
@@ -133,6 +161,7 @@ int main(void)
     tcase_add_test(tests, its_own_most_is_shown);
     tcase_add_test(tests, another_moment_can_be_queried);
     tcase_add_test(tests, what_failed_changes_nothing);
+    tcase_add_test(tests, requests_are_of_their_blocks);
     tcase_add_test(tests, memory_of_devices_is_none);
     tcase_add_test(tests, the_nearest_answer_counts);
     return RUN_TESTS(tests);

@@ -246,23 +246,26 @@ START_TEST(many_blocks_come_and_go)
 }
 END_TEST
 
-/* It has one before any block is in it. */
+/* It has one before any block is in it. Page-locked memory keeps its request. */
 START_TEST(segments_keep_their_names)
 {
-    enum { SEGMENT = 0x7f00, SIZE = 2 << 20, NAME = 1 };
+    enum { SEGMENT = 0x7f00, SIZE = 2 << 20, NAME = 1, PINNED = 0x6f000000 };
     char path[] = "/tmp/memtap-live-XXXXXX";
     struct mt_builder *builder = mt_builder_create();
     mt_build_event4(builder, MT_CUDA_MALLOC, SEGMENT, SIZE, 0, MT_API_CUDA_MALLOC);
     mt_build_event4(builder, MT_NAMED, SEGMENT, NAME, 0, 0);
     mt_build_event4(builder, MT_ALLOC, SEGMENT, 512, 512, SIZE);
+    mt_build_event4(builder, MT_CUDA_MALLOC, PINNED, 64, 0, MT_API_CUDA_HOST_ALLOC);
+    mt_build_event4(builder, MT_HOST_REQUEST, PINNED, 33, 0, 0);
     close(mkstemp(path));
     mt_builder_write(builder, path);
     mt_builder_destroy(builder);
-    for (size_t forgotten = 0; forgotten < 3; forgotten++) {
+    for (size_t forgotten = 0; forgotten < 6; forgotten++) {
         struct mt_analysis analysis = analyze(path, forgotten, 0);
         const struct mt_replay *replay = &analysis.replay;
         ck_assert_uint_eq(mt_heap_at(&replay->cuda.heap, SEGMENT)->name, NAME);
         ck_assert_uint_eq(mt_heap_at(&replay->blocks, SEGMENT)->name, 0);
+        ck_assert_uint_eq(mt_host_rounding_find(&replay->host).requested, 33);
         mt_analysis_destroy(&analysis);
     }
     unlink(path);
