@@ -32,8 +32,9 @@ enum mt_setting_kind {
       "write the trace there (memtap-%e-%p.mtap); %p: process id,\n"                                 \
       "%e: program, %h: host, %r: rank, %%: a percent sign")
 #define MT_MORE_SETTINGS(S)                                                                        \
-    S(stacks, "stacks", 0, "MEMTAP_STACKS", "python", CHOICE, "python native both none", "WHICH",            \
-      "stacks to record: python (default), native, both, none")                          \
+    S(stacks, "stacks", 0, "MEMTAP_STACKS", "auto", CHOICE, "auto python native both none", "WHICH",            \
+      "stacks to record: auto (the default: python; native in\n"                                      \
+      "processes without Python), python, native, both or none")                          \
     S(keep, "keep", 'k', "MEMTAP_KEEP", "all", SIZE, NULL, "SIZE",                                         \
       "keep the newest events only, at least SIZE (512M), and\n"                       \
       "what was live before them; the default is all")                                             \

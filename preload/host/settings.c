@@ -39,8 +39,10 @@ void mt_settings_read(void)
     mt_setting_complete(mt_settings.output, sizeof mt_settings.output);
     mt_settings.native_stacks =
         !strcmp(mt_settings.stacks, "native") || !strcmp(mt_settings.stacks, "both");
-    mt_settings.python_stacks =
-        !strcmp(mt_settings.stacks, "python") || !strcmp(mt_settings.stacks, "both");
+    mt_settings.has_auto_stacks = !strcmp(mt_settings.stacks, "auto");
+    mt_settings.python_stacks = mt_settings.has_auto_stacks ||
+                                !strcmp(mt_settings.stacks, "python") ||
+                                !strcmp(mt_settings.stacks, "both");
     mt_settings.is_quiet = !strcmp(mt_settings.quiet, "1");
     mt_settings.is_verbose = !strcmp(mt_settings.verbose, "1");
     mt_settings.has_thread = !strcmp(mt_settings.thread, "1");

@@ -27,14 +27,14 @@ struct mt_settings {
     char name[MT_SIZE_OF_##kind];
     MT_SETTINGS(MT_SETTING_MEMBER)
 #undef MT_SETTING_MEMBER
-    int python_stacks, native_stacks; /* "both" sets both */
+    int python_stacks, native_stacks; /* "both" sets both, "auto" the first */
     int zstd_level;
     unsigned holders_at;           /* a bit for each enum mt_holders_moment */
     int file_mode;                 /* permissions of traces; 0: by the umask */
     uint64_t keep_bytes;           /* 0: all */
     uint64_t most_ns, most_events; /* limits of the run; 0: none */
     uint64_t old_ns, old_bytes;    /* limits of ended runs' traces; UINT64_MAX: none */
-    bool is_quiet, is_verbose, has_thread, is_light, has_uses;
+    bool is_quiet, is_verbose, has_thread, is_light, has_uses, has_auto_stacks;
 };
 
 extern struct mt_settings mt_settings;

@@ -38,7 +38,7 @@ START(holders, mt_holders_start())
 START(script_end, mt_script_end_watch(python.code_type))
 START(info, mt_info_prepare())
 START(python, mt_python_start(&python))
-START(native, mt_native_start())
+START(native, mt_native_start(python.version))
 
 static int start_writer(void)
 {

@@ -24,9 +24,11 @@ void mt_native_find(void)
     mt_frame_rules_find_python();
 }
 
-void mt_native_start(void)
+void mt_native_start(bool has_python)
 {
     struct mt_image own;
+    if (mt_settings.has_auto_stacks && !has_python && !mt_settings.is_light)
+        mt_settings.native_stacks = 1;
     mt_callers_are_named = mt_settings.python_stacks && !mt_settings.native_stacks;
     if (!mt_settings.native_stacks)
         return;

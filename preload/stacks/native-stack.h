@@ -5,11 +5,13 @@
 
 #include "preload/record/recorder.h"
 
+#include <stdbool.h>
+
 /* Look up what needs the loader. Takes its lock; may be called repeatedly. */
 void mt_native_find(void);
 
-/* Start, if the settings want native stacks. */
-void mt_native_start(void);
+/* Start, if the settings want native stacks, or leave it to us and the process has no Python. */
+void mt_native_start(bool has_python);
 
 /* Return the id of the stack for an event that allocates or requests memory: Python's, the native
  * one, or with both, the native frames up to the interpreter with the Python stack as their caller;

@@ -56,7 +56,7 @@ def phases(records):
 
 with tempfile.TemporaryDirectory() as directory:
     trace = os.path.join(directory, "t.mtap")
-    subprocess.run([memtap, "run", "--simulate", "t4", "--stacks", "native", "-o", trace, "--", heat,
+    subprocess.run([memtap, "run", "--simulate", "t4", "-o", trace, "--", heat,
                     str(STEPS)], check=True)
     records = read(trace)
     equal("leaks", leaks(records), [(FIELD, "snapshot")] * 9)

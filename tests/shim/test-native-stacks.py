@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-native-stacks.py PROGRAM [ARGUMENT]...: the stacks of a program's trace are those that
 backtrace(3) gives in the same places, frame for frame. The program prints lines "SIZE
-MODULE+ADDRESS..." for allocations of these sizes (native-frames.c)."""
+MODULE+ADDRESS..." for allocations of these sizes (native-frames.c). It has no Python: native stacks
+are the default, but not of light recordings."""
 import json
 import os
 import pathlib
@@ -10,6 +11,11 @@ import sys
 import tempfile
 
 MOST_FRAMES = 256  # that memtap keeps
+
+
+def info(path):
+    done = subprocess.run([os.environ["MEMTAP"], "dump", path], check=True, capture_output=True, text=True)
+    return dict(line[5:].split("=", 1) for line in done.stdout.splitlines() if line.startswith("info "))
 
 
 def read_trace(path):
@@ -57,10 +63,14 @@ wrong = total = 0
 with tempfile.TemporaryDirectory() as folder:
     trace = pathlib.Path(folder, "t.mtap")
     environment = os.environ | {"LD_PRELOAD": os.environ["MEMTAP_TEST_SHIM"], "MEMTAP_QUIET": "1",
-                                "MEMTAP_STACKS": "native", "MEMTAP_OUTPUT": str(trace)}
+                                "MEMTAP_OUTPUT": str(trace)}
     done = subprocess.run([program, *sys.argv[2:]], env=environment, check=True, text=True,
                           stdout=subprocess.PIPE)
     events = read_trace(trace)
+    for name, value in (("MEMTAP_LIGHT", "1"), ("MEMTAP_STACKS", "python")):
+        trace.unlink()
+        subprocess.run([program, *sys.argv[2:]], env=environment | {name: value}, check=True, stdout=subprocess.DEVNULL)
+        wrong += info(trace)["native_stacks"] != "no: switched off"
 for line in done.stdout.splitlines():
     words = line.split()
     if line.startswith("plugins"):

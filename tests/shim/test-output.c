@@ -367,7 +367,7 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
         o.errors,
         "memtap: MEMTAP_OUTPUT 'x%x' has an unknown % sequence; use %p, %e, %h, %r or %% "
         "(using memtap-%e-%p.mtap)\n"
-        "memtap: unknown value of MEMTAP_STACKS 'pyton'; did you mean 'python'? (using python)\n"
+        "memtap: unknown value of MEMTAP_STACKS 'pyton'; did you mean 'python'? (using auto)\n"
         "memtap: MEMTAP_KEEP '99999999999999999999' is too large (using all)\n"
         "memtap: unknown value of MEMTAP_CUPTI 'x'; use auto, on or off (using auto)\n"
         "memtap: MEMTAP_LEVEL '99' is not a zstd level; give one from 1 to 19 (using 1)\n"

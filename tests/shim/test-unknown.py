@@ -42,6 +42,7 @@ for version, status, message in CASES:
         info = dict(line[5:].split("=", 1) for line in dump.stdout.splitlines()
                     if line.startswith("info "))
         check(info["python_stacks"] == status, f"{version}: python_stacks={info['python_stacks']}")
+        check(info["native_stacks"] == "no: switched off", f"{version}: native stacks beside Python")
         check(info["torch_hooks"] == MISSING, f"{version}: torch_hooks={info['torch_hooks']}")
         check(" 512 " in dump.stdout or "size=512" in dump.stdout, f"{version}: no event")
 finish()
