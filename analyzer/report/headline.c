@@ -11,6 +11,7 @@
 
 #define MOST_COLUMNS 156 /* of a place: two lines */
 #define MUCH_FREE 5      /* a fifth of the reserved memory */
+#define MUCH_HELD 10     /* a tenth of the allocated memory */
 
 static const struct mt_style plain = {.utf8 = 1};
 
@@ -136,6 +137,24 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
     }
     put_line(out, analysis->replay.definitions, remark.line);
     fprintf(out, "%s.\n", end);
+}
+
+/* Say what only garbage or an exception holds, if it is a tenth or more. */
+static void say_held(const struct mt_device *device, FILE *out)
+{
+    static const char *const words[MT_HELD_KINDS][2] = {
+        [MT_HELD_GARBAGE] = {"of garbage: ", "; gc.collect() frees it"},
+        [MT_HELD_TRACEBACK] = {"kept by an exception: ", ""},
+        [MT_HELD_LAST_ERROR] = {"kept by an exception: ", ""}};
+    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS];
+    for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++) {
+        const struct mt_held_most *held = &device->held_by[kind];
+        if (!held->path || held->bytes < device->at.allocated / MUCH_HELD)
+            continue;
+        mt_safe_text(safe, sizeof safe, held->path, MOST_COLUMNS, MT_CUT_END, &plain);
+        fprintf(out, "That includes %s %s%s%s.\n", mt_size_text(bytes, held->bytes), words[kind][0],
+                safe, words[kind][1]);
+    }
 }
 
 static void say_pool(const struct mt_device *device, FILE *out)
@@ -332,6 +351,7 @@ static void say_all(const struct mt_analysis *analysis, FILE *out)
     if (device) {
         say_what_fills(analysis, device, out);
         say_remark(analysis, out);
+        say_held(device, out);
     }
     say_doubts(analysis, out);
     if (!device)

@@ -53,6 +53,19 @@ def check_roots(work, forks):
     check("global `views` of module __main__ -> [0], by a view of 400 B\n" in tree, tree)
 
 
+def check_headline(work, forks):
+    """The report begins with what only garbage or an exception holds, and with nothing where a local variable does."""
+    said = {"cycle": "32.00 MiB of garbage: reference cycle of Linear -> .weight; gc.collect() frees it.",
+            "handler": "32.00 MiB kept by an exception: RuntimeError that is being handled -> .__traceback__ -> local variable `saved` of "
+                       "attempt() at held_headline.py:27[0..7].",
+            "after": None}
+    for how, words in said.items():
+        trace = Path(work) / f"headline-{how}.mtap"
+        equal(f"{how} ends well", forks.run(trace, HERE / "held_headline.py", how)[0], 0)
+        first = " ".join(harness.must_run([MEMTAP, "report", trace]).stdout.split("\n\n")[0].split())
+        check(f"That includes {words}" in first if words else "garbage" not in first and "exception" not in first, f"{how}: {first}")
+
+
 def check_host(work, forks):
     trace = Path(work) / "host.mtap"
     code, output = forks.run(trace, HERE / "out_of_memory_often.py", env={"MEMTAP_HOLDERS": "oom"})
@@ -125,6 +138,7 @@ def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks() as forks:
         check_roots(work, forks)
+        check_headline(work, forks)
         check_host(work, forks)
         check_collecting(work, forks)
         check_moments(work, forks)
