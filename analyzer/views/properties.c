@@ -114,18 +114,25 @@ const char *mt_property_text(const struct mt_naming *naming, enum mt_property pr
     }
 }
 
+struct mt_sum mt_sum_of_block(const struct mt_naming *naming, const enum mt_property *by,
+                              unsigned n_by, const struct mt_verdict *verdict)
+{
+    struct mt_sum sum = {.stack = mt_line_stack(naming->definitions, verdict->block),
+                         .guess = mt_guess_of(verdict),
+                         .copy = mt_copy_of(verdict),
+                         .certainty = mt_certainty_of(verdict->rule)};
+    for (unsigned i = 0; i < n_by; i++)
+        sum.key[i] = mt_property(naming, by[i], verdict);
+    return sum;
+}
+
 int mt_sum_blocks(struct mt_sums *sums, const struct mt_naming *naming, const enum mt_property *by,
                   unsigned n_by, const struct mt_verdict *verdicts, size_t n)
 {
     int rc = 0;
     *sums = (struct mt_sums){0};
     for (size_t i = 0; i < n && !rc; i++) {
-        struct mt_sum block = {.stack = mt_line_stack(naming->definitions, verdicts[i].block),
-                               .guess = mt_guess_of(&verdicts[i]),
-                               .copy = mt_copy_of(&verdicts[i]),
-                               .certainty = mt_certainty_of(verdicts[i].rule)};
-        for (unsigned j = 0; j < n_by; j++)
-            block.key[j] = mt_property(naming, by[j], &verdicts[i]);
+        const struct mt_sum block = mt_sum_of_block(naming, by, n_by, &verdicts[i]);
         rc = mt_sums_add(sums, verdicts[i].block->size, &block);
     }
     mt_sums_sort(sums);

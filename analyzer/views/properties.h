@@ -58,6 +58,10 @@ uint32_t mt_property(const struct mt_naming *naming, enum mt_property property,
 const char *mt_property_text(const struct mt_naming *naming, enum mt_property property,
                              uint32_t number, char room[MT_PROPERTY_TEXT]);
 
+/* Return a block as a sum's entry: up to MT_SUM_KEYS properties, and its user's line as stack. */
+struct mt_sum mt_sum_of_block(const struct mt_naming *naming, const enum mt_property *by,
+                              unsigned n_by, const struct mt_verdict *verdict);
+
 /* Sum blocks by up to MT_SUM_KEYS properties; a sum's stack is the largest block's user's line. 0
  * or -ENOMEM. Call mt_sums_clear in any case. */
 int mt_sum_blocks(struct mt_sums *sums, const struct mt_naming *naming, const enum mt_property *by,

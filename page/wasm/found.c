@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "found.h"
-#include "analyzer/classify/modules.h"
 #include "analyzer/support/hash.h"
 #include "life-names.h"
 #include "trace-format/dtypes.h"

@@ -6,14 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+struct mt_block mt_life_block(const struct mt_life *life)
+{
+    return (struct mt_block){.birth = &mt_no_birth,
+                             .stack = life->stack,
+                             .forward_stack = life->forward_stack,
+                             .node_name = life->node_name,
+                             .name = life->name,
+                             .size = life->size};
+}
+
 static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_life *life)
 {
-    const struct mt_block block = {.birth = &mt_no_birth,
-                                   .stack = life->stack,
-                                   .forward_stack = life->forward_stack,
-                                   .node_name = life->node_name,
-                                   .name = life->name,
-                                   .size = life->size};
+    const struct mt_block block = mt_life_block(life);
     return mt_line_stack(definitions, &block);
 }
 

@@ -9,6 +9,9 @@
 
 #define MT_LIFE_TEXT 512u
 
+/* Return what the analyzer's properties of blocks read: stacks, names and the size. */
+struct mt_block mt_life_block(const struct mt_life *life);
+
 void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
                   char out[MT_LIFE_TEXT]);
 /* Return the frame of that line, for output. */

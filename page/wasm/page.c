@@ -14,7 +14,6 @@
 #include "life-json.h"
 #include "named-ranges.h"
 #include "strips.h"
-#include "trace-format/cuda-apis.h"
 #include "who.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
 #include "who.h"
 #include "analyzer/classify/classify.h"
 #include "analyzer/model/sums.h"
-#include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
@@ -316,70 +315,67 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
     return result;
 }
 
-struct certainties {
-    const struct mt_replay *replay;
-    struct node node;
-};
-
-static void add_certainty(void *data, const struct mt_life *life)
+static void count_in_all(void *data, const struct mt_life *life)
 {
-    struct certainties *all = data;
-    all->node.category[life->category][certainty_of(all->replay, life)] += life->size;
+    count(data, 0, life);
 }
 
 json_t *mt_who_certainties(const struct mt_lives *lives, const struct mt_replay *replay,
                            const struct mt_who_question *question)
 {
-    struct certainties all = {.replay = replay};
+    struct node all = {0};
     json_t *array = json_array();
-    each(lives, question, add_certainty, &all);
+    each(lives, question, count_in_all, &(struct tree){.replay = replay, .node = &all});
     for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
-        json_array_append_new(
-            array, json_string(mt_certainty_name(mt_least_certain(all.node.category[c]))));
+        json_array_append_new(array,
+                              json_string(mt_certainty_name(mt_least_certain(all.category[c]))));
     return array;
 }
 
-/* Call sites, as those of reports (sites.h). */
-enum { CATEGORY, LINE, OPERATOR, FROM, KEYS };
+/* Call sites, by the keys of reports (sites.h), and by what served the requests. */
+enum { FROM = MT_SITE_WHOLE };
 
 struct table {
     const struct mt_lives *lives;
     const struct mt_replay *replay;
-    struct mt_texts lines;
     struct mt_sums sums; /* whose stack is the moment of a life's allocation */
     enum mt_origin from;
     unsigned slot;
     bool has_no_memory;
 };
 
+static struct mt_sum site_of(const struct mt_replay *replay, const struct mt_life *life)
+{
+    const struct mt_naming naming = mt_replay_naming(replay);
+    const struct mt_block block = mt_life_block(life);
+    return mt_sum_of_block(
+        &naming, mt_site_keys, FROM,
+        &(struct mt_verdict){&block, mt_rule_at(replay->question.rules, life->rule)});
+}
+
 static void add_row(void *data, const struct mt_life *life)
 {
     struct table *table = data;
-    char line[MT_LIFE_TEXT];
-    const struct mt_rule *rule = mt_rule_at(table->replay->question.rules, life->rule);
-    struct mt_sum block = {
-        .key = {[CATEGORY] = life->category, [OPERATOR] = life->node_name, [FROM] = table->from},
-        .stack = life->born,
-        .guess = mt_rule_guesses(rule) ? rule->name : NULL,
-        .certainty = mt_certainty_of(rule)};
-    mt_life_line(table->replay->definitions, life, line);
-    table->has_no_memory |= mt_texts_add(&table->lines, line, &block.key[LINE]) ||
-                            mt_sums_add(&table->sums, life->size, &block);
+    struct mt_sum site = site_of(table->replay, life);
+    site.key[FROM] = table->from;
+    site.stack = life->born;
+    table->has_no_memory |= mt_sums_add(&table->sums, life->size, &site) != 0;
 }
 
 static json_t *row_json(const struct table *table, const struct mt_sum *sum)
 {
-    char operator[MT_LIFE_TEXT];
+    char line[MT_LIFE_TEXT], operator[MT_LIFE_TEXT];
     const struct mt_life *life =
         mt_life_at(table->lives, &table->lives->course[table->slot], sum->stack);
     const struct mt_frame *frame = mt_life_frame(table->replay->definitions, life);
+    mt_life_line(table->replay->definitions, life, line);
     mt_life_operator(table->replay->definitions, life, operator);
-    return json_pack("{s:I, s:I, s:i, s:s, s:s, s:o, s:I, s:s, s:o, s:I, s:i}", "bytes",
+    return json_pack("{s:I, s:I, s:i, s:s, s:o, s:o, s:I, s:o, s:o, s:I, s:i}", "bytes",
                      (json_int_t)sum->bytes, "blocks", (json_int_t)sum->blocks, "category",
-                     (int)sum->key[CATEGORY], "certainty",
-                     mt_certainty_name((enum mt_certainty)sum->certainty), "line", table->lines.text[sum->key[LINE]], "file",
+                     (int)sum->key[MT_SITE_CATEGORY], "certainty",
+                     mt_certainty_name((enum mt_certainty)sum->certainty), "line", mt_json_text(line), "file",
                      mt_json_text(frame->file), "number", (json_int_t)frame->line, "operator",
-                     life->node_name ? operator: "", "guess",
+                     mt_json_text(life->node_name ? operator: ""), "guess",
                      sum->guess ? json_string(sum->guess) : json_null(), "life",
                      (json_int_t)mt_life_number(table->lives, life), "from", (int)sum->key[FROM]);
 }
@@ -391,7 +387,6 @@ static json_t *table_json(struct table *table)
     for (size_t i = 0; i < table->sums.n && array; i++)
         json_array_append_new(array, row_json(table, &table->sums.sum[i]));
     mt_sums_clear(&table->sums);
-    mt_texts_clear(&table->lines);
     return array;
 }
 
@@ -425,9 +420,9 @@ json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_areas *ar
 }
 
 struct same {
-    const struct mt_definitions *definitions;
-    const struct mt_life *of, **life;
-    char line[MT_LIFE_TEXT];
+    const struct mt_replay *replay;
+    struct mt_sum site;
+    const struct mt_life **life;
     size_t n, capacity;
     bool has_no_memory;
 };
@@ -435,11 +430,8 @@ struct same {
 static void add_same(void *data, const struct mt_life *life)
 {
     struct same *same = data;
-    char line[MT_LIFE_TEXT];
-    if (life->category != same->of->category || life->node_name != same->of->node_name)
-        return;
-    mt_life_line(same->definitions, life, line);
-    if (strcmp(line, same->line) != 0)
+    struct mt_sum site = site_of(same->replay, life);
+    if (memcmp(site.key, same->site.key, sizeof site.key) != 0)
         return;
     if (MT_GROW(same->life, same->capacity, same->n))
         same->has_no_memory = true;
@@ -453,8 +445,7 @@ long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
                  const struct mt_who_question *question, const struct mt_life *life,
                  double **numbers)
 {
-    struct same same = {.definitions = replay->definitions, .of = life};
-    mt_life_line(same.definitions, life, same.line);
+    struct same same = {.replay = replay, .site = site_of(replay, life)};
     each(lives, question, add_same, &same);
     if (same.n)
         qsort(same.life, same.n, sizeof *same.life, larger_life);
