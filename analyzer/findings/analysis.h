@@ -222,6 +222,10 @@ int mt_held_most_of(struct mt_held_most *most, const struct mt_device *device,
  * that of the iterations (epochs), several. Else 1, and per_iteration. */
 uint32_t mt_growth_rhythm(const struct mt_growth *growth, uint64_t *bytes);
 
+/* Return whether a program may leave or replace such a block in each turn: it is not of the model.
+ */
+bool mt_may_pass(const struct mt_verdict *verdict);
+
 /* Return the first site with a known line, or the largest; NULL: there is none. */
 const struct mt_growth_site *mt_growth_main(const struct mt_growth *growth);
 

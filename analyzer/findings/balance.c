@@ -3,7 +3,6 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
-#include "analyzer/support/text.h"
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
 #include <string.h>

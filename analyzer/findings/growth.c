@@ -34,8 +34,7 @@ static bool is_among(const struct mt_when *when, const struct forwards *forwards
     return when->run >= forwards->first && when->run <= device->span->run;
 }
 
-/* Return whether a block may be what a forward leaves behind: not of the model. */
-static bool may_pass(const struct mt_verdict *verdict)
+bool mt_may_pass(const struct mt_verdict *verdict)
 {
     enum mt_category category = verdict->rule->category;
     return category == MT_CATEGORY_ACTIVATIONS || category == MT_CATEGORY_INPUTS ||
@@ -50,7 +49,7 @@ static uint32_t left_by(const struct mt_device *device, const struct mt_verdict 
     uint64_t event = mt_block_event(verdict->block);
     if (forwards)
         return is_among(when, forwards, device) && when->calls != forwards->newest &&
-                       may_pass(verdict)
+                       mt_may_pass(verdict)
                    ? when->calls + 1
                    : 0;
     if (growth->turns) {

@@ -2,7 +2,6 @@
 #include "remark.h"
 #include "analyzer/model/user-line.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define WORTH 10u /* a tenth of what is allocated */
@@ -71,14 +70,6 @@ static bool is_private(const struct mt_replay *replay, const struct mt_device *d
     return number && pools->pool[number].pool;
 }
 
-/* Return whether a program may replace such a block in each turn: it is not of the model. */
-static bool may_be_replaced(const struct mt_verdict *verdict)
-{
-    enum mt_category category = verdict->rule->category;
-    return category == MT_CATEGORY_ACTIVATIONS || category == MT_CATEGORY_INPUTS ||
-           category == MT_CATEGORY_TEMPORARIES || category == MT_CATEGORY_OTHER;
-}
-
 enum { PREVIOUS = 1, NEXT, OLDER };
 
 /* Return when a block was allocated, by the turns of the program's loop. */
@@ -114,7 +105,7 @@ static int find_previous(struct mt_remark *remark, const struct mt_replay *repla
         const struct mt_verdict *verdict = &device->verdicts[i];
         uint32_t line = mt_line_stack(definitions, verdict->block);
         uint32_t turn = turn_of(turns, verdict->block, now);
-        if (may_be_replaced(verdict) && !is_private(replay, device, verdict->block))
+        if (mt_may_pass(verdict) && !is_private(replay, device, verdict->block))
             rc = mt_sums_add(
                 &sums, verdict->block->size,
                 &(struct mt_sum){.key = {mt_stack_place(definitions, line), turn}, .stack = line});

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/findings/oom.h"
 #include "analyzer/print/page.h"
-#include "analyzer/support/demangle.h"
 #include "analyzer/trace/definitions.h"
 #include "report.h"
 

@@ -49,7 +49,7 @@ static uint32_t node_of(struct mt_records *records, const char *name)
     return mt_script_string(records->script, index, node);
 }
 
-void mt_slash_path(char *path)
+static void slash_path(char *path)
 {
     if (strchr(path, '/'))
         return;
@@ -65,7 +65,7 @@ static uint32_t path_text(struct mt_records *records, mt_cell file, const char *
     if (strlen(path) >= sizeof slashed || !strchr(path, '\\'))
         return mt_script_string(records->script, index, path);
     strcpy(slashed, path);
-    mt_slash_path(slashed);
+    slash_path(slashed);
     return mt_texts_add(&records->graph.texts, slashed, &index)
                ? 0
                : mt_script_string(records->script, index, slashed);
@@ -152,16 +152,22 @@ static uint32_t parse_forward(struct mt_records *records, const char *line)
 {
     char path[4096], function[512];
     unsigned number;
-    uint32_t file_text, function_text;
     if (sscanf(line, " File \"%4095[^\"]\", line %u, in %511[^\n]", path, &number, function) != 3)
         return 0;
-    mt_slash_path(path);
-    if (mt_texts_add(&records->graph.texts, path, &file_text) ||
+    return mt_records_line(records, path, function, number);
+}
+
+uint32_t mt_records_line(struct mt_records *records, char *file, const char *function,
+                         uint32_t line)
+{
+    uint32_t file_text, function_text;
+    slash_path(file);
+    if (mt_texts_add(&records->graph.texts, file, &file_text) ||
         mt_texts_add(&records->graph.texts, function, &function_text))
         return 0;
     return mt_script_frame(records->script,
                            mt_script_string(records->script, function_text, function),
-                           mt_script_string(records->script, file_text, path), number);
+                           mt_script_string(records->script, file_text, file), line);
 }
 
 /* Return the stack of a traceback, whose outermost line comes first. */

@@ -99,7 +99,6 @@ static uint32_t frame_of(struct mt_records *records, const struct mt_ran *span, 
     char file[4096], function[1024];
     unsigned first;
     int size = 0;
-    uint32_t file_text, function_text;
     const char *name = records->graph.texts.text[span->name];
     const char *at = strstr(name, "): ");
     while (at && at > name && at[-1] >= '0' && at[-1] <= '9')
@@ -109,13 +108,7 @@ static uint32_t frame_of(struct mt_records *records, const struct mt_ran *span, 
         return 0;
     memcpy(file, name, (size_t)(at - name - 1));
     file[at - name - 1] = '\0';
-    mt_slash_path(file);
-    if (mt_texts_add(&records->graph.texts, file, &file_text) ||
-        mt_texts_add(&records->graph.texts, function, &function_text))
-        return 0;
-    return mt_script_frame(records->script,
-                           mt_script_string(records->script, function_text, function),
-                           mt_script_string(records->script, file_text, file), line ? line : first);
+    return mt_records_line(records, file, function, line ? line : first);
 }
 
 static uint32_t add_frame(struct mt_records *records, uint32_t stack, const struct mt_ran *span,

@@ -245,8 +245,9 @@ int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cel
 int mt_records_whence_number(struct mt_records *records, const struct mt_whence *whence,
                              uint32_t *number);
 
-/* Replace the backslashes of a Windows path ("C:\\w\\net.py") by slashes, in place. */
-void mt_slash_path(char *path);
+/* Return the frame of a file's line, with slashes in its path. 0 if memory ran out. */
+uint32_t mt_records_line(struct mt_records *records, char *file, const char *function,
+                         uint32_t line);
 
 /* Get the number of a frame, given as a dictionary's cells. Return 0 or a negative errno. */
 int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cut.h"
 #include "analyzer/support/search.h"
-#include "failed.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "analyzer/support/to-integer.h"
 #include "answer.h"
 #include "planner/advice/cut.h"
-#include "planner/advice/failed.h"
 #include "planner/advice/judge.h"
 #include "planner/requests/recorded-conf.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVRTC: for which architectures it compiles. Programs choose the newest that their card has. */
-#include <stddef.h>
 #include <string.h>
 
 static const int supported[] = {

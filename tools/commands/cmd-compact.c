@@ -6,7 +6,6 @@
 #include "tools/terminal/values.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

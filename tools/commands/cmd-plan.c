@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
 #include "planner/advice/cut.h"
-#include "planner/advice/failed.h"
 #include "planner/answer/answer.h"
 #include "planner/plan/plan-report.h"
 #include "planner/requests/recorded-conf.h"

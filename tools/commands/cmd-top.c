@@ -7,7 +7,6 @@
 #include "tools/top/screen.h"
 #include "tools/top/watch.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "check-arguments.h"
 #include "tools/terminal/values.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
