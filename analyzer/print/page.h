@@ -73,14 +73,10 @@ void mt_page_notes(const struct mt_page *page);
 /* Print invalid frees, and frees by other threads, of programs without PyTorch. */
 void mt_page_frees(const struct mt_page *page);
 
-/* Write "the forward pass of iteration 3", "start-up", "the profile run", "step 5" of a server */
 /* Write a loop as "train.py:12"; return out. */
 const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size);
 
-/* Write how iterations were counted: "turns of train.py:12", "by optimizer steps"; "": not at all.
- * Return out. */
-const char *mt_counted_text(const struct mt_spans *spans, char *out, size_t size);
-
+/* Write "the forward pass of iteration 3", "start-up", "the profile run", "step 5" of a server. */
 void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const struct mt_span *span);
 
 /* Print the moment's place in the program's phases; the next lower peaks; growth; a chart. */

@@ -54,7 +54,9 @@ const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size)
     return out;
 }
 
-const char *mt_counted_text(const struct mt_spans *spans, char *out, size_t size)
+/* Write how iterations were counted: "turns of train.py:12", "by optimizer steps"; "": not at all.
+ */
+static const char *counted_text(const struct mt_spans *spans, char *out, size_t size)
 {
     static const char *const texts[] = {[MT_COUNTED_FORWARDS] = "by forward passes",
                                         [MT_COUNTED_BACKWARDS] = "by backward passes",
@@ -83,7 +85,7 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     fprintf(page->out, "  %s %s", mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
     if (device->spans->iterations && device->span->iteration)
         fprintf(page->out, " of %u", device->spans->iterations);
-    if (device->span->iteration && *mt_counted_text(device->spans, where, sizeof where))
+    if (device->span->iteration && *counted_text(device->spans, where, sizeof where))
         fprintf(page->out, " (%s)", where);
     putc('\n', page->out);
     if (page->analysis->replay.visits.gave_up && mt_spans_may_turn(device->spans))

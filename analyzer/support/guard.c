@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ void mt_input_note(const char *path)
     inputs.file[inputs.n++].hash = hash;
 }
 
-bool mt_input_is(const struct stat *file)
+/* Return whether a file is an input, by whatever name. */
+static bool is_input(const struct stat *file)
 {
     struct stat input;
     for (size_t i = 0; i < inputs.n; i++)
@@ -120,7 +122,7 @@ int mt_guard_output(const char *path, const struct stat *status)
         return MT_OUTPUT_PART;
     if (!S_ISREG(status->st_mode))
         return 0;
-    if (mt_input_is(status))
+    if (is_input(status))
         return MT_OUTPUT_INPUT;
     enum kind kind = kind_of(path);
     if (kind == FOREIGN)

@@ -7,7 +7,6 @@
 #define MT_GUARD_H
 
 #include <errno.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 
 /* Results; see mt_guard_error for messages. */
@@ -30,9 +29,6 @@ const char *mt_guard_error(int rc);
 
 /* Note that the command reads this file, which may be missing. */
 void mt_input_note(const char *path);
-
-/* Return whether a file is an input, by whatever name: the same device and inode. */
-bool mt_input_is(const struct stat *file);
 
 /* Return the permissions (0 to 0777) granted by all inputs that are regular files; 0777: none. */
 mode_t mt_inputs_mode(void);

@@ -149,7 +149,9 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
     return 0;
 }
 
-int mt_digest_from(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
+/* Make the digest of an analysis at the peak, without places unless its question has whole_run. 0
+ * or -ENOMEM. */
+static int make(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
 {
     uint64_t text = 0;
     struct mt_kept_texts *with_lines = mt_kept_texts_create(), *without = mt_kept_texts_create();
@@ -186,7 +188,7 @@ int mt_digest_query(struct mt_digest *digest, const char *path, const struct mt_
     int rc = mt_analysis_create(&analysis, path, &of_whole_run);
     *error = analysis.fault;
     if (!rc)
-        rc = mt_digest_from(digest, path, &analysis);
+        rc = make(digest, path, &analysis);
     mt_analysis_destroy(&analysis);
     return rc;
 }

@@ -104,13 +104,11 @@ struct mt_digest {
     struct mt_digest *in_phase[MT_PHASE_COUNT]; /* owns the devices of devices[].in_phase */
 };
 
-/* Make the digest of an analysis at the peak, without places unless its question has whole_run.
- * Return 0 or -ENOMEM. Call mt_digest_clear in any case; a zeroed digest is empty. */
-int mt_digest_from(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis);
+/* A zeroed digest is empty. */
 void mt_digest_clear(struct mt_digest *digest);
 
 /* Read a trace and make its digest. Return 0, even if only its beginning is valid (is_sound), or a
- * negative errno with the reason in *error. */
+ * negative errno with the reason in *error. Call mt_digest_clear in any case. */
 int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
                    struct mt_trace_error *error);
 

@@ -74,8 +74,9 @@ long mt_highest_moment(const struct mt_lives *lives, const struct mt_course *cou
     return at;
 }
 
-void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course, size_t moment,
-                     uint64_t group[MT_CATEGORY_COUNT])
+/* Find the live bytes after a moment, by group. */
+static void groups_after(const struct mt_lives *lives, const struct mt_course *course,
+                         size_t moment, uint64_t group[MT_CATEGORY_COUNT])
 {
     size_t chunk = moment / MT_CHUNK_MOMENTS;
     memcpy(group, course->chunk[chunk].group, sizeof course->chunk[chunk].group);
@@ -123,7 +124,7 @@ void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, 
         struct mt_moments moments = mt_column_moments(lives, range, i);
         long moment = mt_highest_moment(lives, course, moments);
         if (moment >= 0)
-            mt_groups_after(lives, course, (size_t)moment, group);
+            groups_after(lives, course, (size_t)moment, group);
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
             out[c] = (double)group[c];
         out[MT_BAND_MOMENT] = (double)moment;

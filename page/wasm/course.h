@@ -24,10 +24,6 @@ struct mt_range_shown {
 /* Sum the bands. out: columns times MT_BAND_FIELDS numbers, bytes by group first. */
 void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, double *out);
 
-/* Find the live bytes after a moment, by group. */
-void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course, size_t moment,
-                     uint64_t group[MT_CATEGORY_COUNT]);
-
 /* A column's moments: first .. end - 1, from -1 on; never empty. */
 struct mt_moments {
     long first, end;
