@@ -80,6 +80,13 @@ static void others_text(const struct mt_oom_story *story, const struct mt_analys
     snprintf(out, size, "%s is free, but %s", mt_size_text(bytes, story->of_others), where);
 }
 
+/* Return the bytes of the card, if the request alone is larger; 0: it is not, or nobody knows. */
+static uint64_t smaller_card(const struct mt_oom_story *story)
+{
+    uint64_t card = story->device ? story->device->balance.total : 0;
+    return story->oom->wanted > card ? card : 0;
+}
+
 /* Print the first cause that holds. The pieces are none where a replay with expandable segments
  * does not serve the request either. */
 void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *analysis, char *out,
@@ -87,7 +94,10 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
     const struct mt_oom *oom = story->oom;
-    if (mt_oom_is_grown(story))
+    if (smaller_card(story))
+        snprintf(out, size, "the request alone is larger than the card, which has %s",
+                 mt_size_text(a, smaller_card(story)));
+    else if (mt_oom_is_grown(story))
         grown_text(story, analysis, out, size);
     else if (oom->of_cuda)
         snprintf(out, size, "CUDA could not provide %s in one piece for the program's own call",
@@ -295,6 +305,10 @@ static void put_nothing(FILE *out, const struct mt_oom_story *story, bool has_mo
                                        "finish this forward",   "finish this backward",
                                        "finish this iteration", "finish this iteration"};
     char text[200];
+    if (smaller_card(story) && !has_more) {
+        put(out, "Do: compute it in pieces, or request less; freeing memory is not enough", style);
+        return;
+    }
     snprintf(text, sizeof text, "%s we tried is certain to %s%s",
              has_more ? "Nothing" : "Do: free memory, or use a larger card; nothing",
              ends[story->rest.known], has_more ? "." : "");

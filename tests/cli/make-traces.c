@@ -66,6 +66,20 @@ static void oom_at_once(struct mt_builder *b)
     mt_build_end(b);
 }
 
+/* A request that no card of that size serves. */
+static void oom_larger(struct mt_builder *b)
+{
+    mt_build_info(b, "command=python distances.py");
+    mt_build_info(b, "torch=2.15.0+cu132");
+    mt_build_on(b, 0, 1, mt_build_stack(b, "/home/user/distances.py:4 main", NULL));
+    mt_build_event(b, MT_CUDA_MALLOC, 0x7f0000000000, 20 * MT_MIB, 0);
+    mt_build_alloc(b, 0x7f0000000000, 20 * MT_MIB);
+    mt_build_event(b, MT_CUDA_MALLOC, 0, 1200 * MT_MIB, 2);
+    mt_build_event(b, MT_OOM, 1200 * MT_MIB, 20 * MT_MIB, 20 * MT_MIB);
+    mt_build_event4(b, MT_DEVICE_MEMORY, 1000 * MT_MIB, 680 * MT_MIB, 320 * MT_MIB, 0);
+    mt_build_end(b);
+}
+
 static void pinned(struct mt_builder *builder)
 {
     numbers(builder);
@@ -267,6 +281,7 @@ int main(int argc, char **argv)
                   {"oom-library.mtap", mt_scenario_oom_in_library},
                   {"oom.mtap", mt_scenario_oom},
                   {"oom-at-once.mtap", oom_at_once},
+                  {"oom-larger.mtap", oom_larger},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"held.mtap", mt_scenario_held},
                   {"held-oom.mtap", mt_scenario_held_oom},
