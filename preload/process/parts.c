@@ -34,8 +34,7 @@ static void find_python(void)
     }
 START(clock, mt_clock_start())
 START(settings, mt_settings_read())
-START(holders, mt_holders_start())
-START(script_end, mt_script_end_watch(python.code_type))
+START(holders, (mt_holders_start(), mt_script_end_watch(python.code_type)))
 START(info, mt_info_prepare())
 START(python, mt_python_start(&python))
 START(native, mt_native_start(python.version))
@@ -60,7 +59,6 @@ const struct mt_part mt_parts[] = {
     {.find = mt_native_find, .start = start_native, .reset = mt_native_reset},
     {.find = find_python, .start = start_python, .reset = mt_python_reset},
     {.find = mt_holders_find, .start = start_holders, .reset = mt_holders_reset},
-    {.start = start_script_end},
     {.reset = mt_threads_reset},
     {.reset = mt_watch_reset},
     {.hold = mt_device_memory_hold, .release = mt_device_memory_release},

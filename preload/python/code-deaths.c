@@ -5,7 +5,7 @@
 
 MT_HOT _Atomic uint64_t mt_code_deaths;
 _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
-void (*_Atomic mt_code_death_notice)(uint64_t code);
+MT_HOT void (*_Atomic mt_code_death_notice)(uint64_t code);
 static mt_dealloc *real_free;
 
 static void count_and_free(void *code)
