@@ -43,7 +43,7 @@ struct mt_reader {
     struct mt_block_header block;
     struct mt_chain chain; /* up to the offset */
     uint32_t blocks;       /* of the file, by its end block; 0: not known */
-    /* USED: or none; ITSELF: the file beside it is this trace */
+    /* USED: or none; ITSELF: the file next to it is this trace */
     enum { OLDER_USED, OLDER_MISSING, OLDER_OTHER, OLDER_CUT, OLDER_ITSELF } older_state;
     struct mt_event_decoder decoder;
     size_t n_left;     /* its events left to return */

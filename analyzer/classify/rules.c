@@ -32,7 +32,7 @@ RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
 RULE(is_workspace, saw(block, MT_SAW_WORKSPACE) && is_unlabelled(block))
 RULE(is_state, saw(block, MT_SAW_STATE))
 RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
-/* What a checkpoint has beside what modules and optimizers keep of it. */
+/* What a checkpoint has besides the tensors that modules and optimizers keep of it. */
 RULE(is_loaded,
      was_loaded(context, block) && is_unlabelled(block) && is_as_large_as_parameter(context, block))
 RULE(is_deep_copy, made_under(context, block, MT_MARK_COPY_TENSOR) &&
@@ -84,8 +84,8 @@ RULE(is_kept_by_cache,
 RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !died_in_phase(block))
 RULE(is_kept_by_server, made_outside(block) && is_unlabelled(block) && !died_in_phase(block) &&
                             made_under(context, block, MT_MARK_SERVER))
-/* What a sampler makes lives beside the model: what it keeps are logits, in more precision or less
- * likely ones taken out, and the tokens that it chose. */
+/* A sampler's tensors belong to no module: those it keeps are logits, also with less likely tokens
+ * removed, and the tokens that it chose. */
 RULE(is_of_sampler, made_outside(block) && is_unlabelled(block) &&
                         is_from_caller(context, block, MT_MARK_SAMPLING))
 RULE(is_passing_in_sampler, is_of_sampler(context, block) && died_in_phase(block))

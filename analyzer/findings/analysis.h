@@ -172,9 +172,9 @@ struct mt_growth {
 int mt_growth_find(struct mt_growth *growth, const struct mt_device *device,
                    const struct mt_replay *replay);
 
-/* Find likewise what forwards left behind for those after them, with no backward in between: among
- * the blocks at a moment of a forward. Iterations are forwards then. Nothing, unless they are many
- * more than ever were before a backward: pipelines and recurrent networks train so. */
+/* Find in the same way what forwards left behind for later ones, with no backward in between, among
+ * the blocks at a moment of a forward. Iterations are forwards then. Finds nothing unless they are
+ * many more than ever ran before a backward: pipelines and recurrent networks train like that. */
 int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_device *device);
 
 /* Find growth of page-locked host memory, by the iterations of the device (NULL: there is none). 0
@@ -287,8 +287,8 @@ struct mt_analysis {
     struct mt_trace_error fault; /* where the trace becomes invalid; MT_FAULT_NONE: nowhere */
 };
 
-/* The moment's relation to device->span, which exists: in its phase; after it, in the program's own
- * code; or in an evaluation beside the training. */
+/* The moment's relation to device->span, which exists: within its phase; after it, in the program's
+ * own code; or in an evaluation that belongs to no iteration. */
 enum mt_span_part { MT_PART_IN, MT_PART_AFTER, MT_PART_EVALUATION };
 enum mt_span_part mt_device_part(const struct mt_device *device);
 extern const char *const mt_part_names[]; /* JSON's */
@@ -317,7 +317,7 @@ static inline uint64_t mt_block_age(const struct mt_device *device, const struct
 
 #define MT_NO_HOLDERS "the trace has no holders; memtap run --holders says when they are recorded"
 
-/* Write why the trace does not have the moment that was asked for; NULL: it has. */
+/* Write why the trace does not have the requested moment. NULL: it has. */
 #define MT_NO_MOMENT 128
 const char *mt_no_moment_text(const struct mt_analysis *analysis, char out[MT_NO_MOMENT]);
 

@@ -10,7 +10,7 @@
 
 struct mt_job_rank {
     long rank;       /* -1: unknown */
-    long stands_for; /* so many ranks of its kind, itself among them; -1: nobody looked */
+    long stands_for; /* number of ranks that it represents, including itself; -1: unknown */
     size_t given;    /* its place among the traces as the caller has them */
     char *host, *parent_pid, *pid, *world_size, *master_address; /* own; "": unknown */
     char *title;                /* the process's name in ps, where it chose one */

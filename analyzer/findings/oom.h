@@ -37,7 +37,7 @@ enum mt_reach {
     MT_REACH_FORWARD,
     MT_REACH_BACKWARD,
     MT_REACH_STEP,
-    MT_REACH_NEXT, /* another forward and backward, beside the state that the first step made */
+    MT_REACH_NEXT, /* another forward and backward, with the state that the first step creates */
     MT_N_REACHES
 };
 
@@ -67,8 +67,8 @@ struct mt_advice {
     char what[MT_ADVICE_TEXT];
     char change[MT_ADVICE_CHANGE]; /* its name for programs: "batch:1/2", or of a setting "set" */
     char set[MT_ADVICE_SET]; /* a setting of PyTorch's allocator; "": the program is to change */
-    char modules[MT_ADVICE_MODULES]; /* to checkpoint, as memtap-plan(1) names them; "": not told */
-    uint64_t bytes;                  /* less at that moment, at most; 0: not told */
+    char modules[MT_ADVICE_MODULES]; /* to checkpoint, as memtap-plan(1) names them; "": none */
+    uint64_t bytes;                  /* less at that moment, at most; 0: unknown */
     enum mt_served served;
     enum mt_reach reach; /* on the card; what comes after the request is modelled */
     bool is_replayed;    /* the program's own requests; else modelled */

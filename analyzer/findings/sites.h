@@ -13,7 +13,7 @@ struct mt_site {
     uint64_t bytes, blocks;
     enum mt_category category;
     uint32_t stack;     /* a stack whose innermost frame is the line; 0: unknown */
-    uint32_t whole;     /* if asked for: the whole stack of all its blocks; else 0 */
+    uint32_t whole;     /* if requested: the common stack of all its blocks; else 0 */
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
     uint32_t name;      /* string id: the program's name for it; 0: none */
     const char *guess;  /* the rule that guessed the category; NULL: not a guess */
@@ -28,7 +28,7 @@ struct mt_sites {
     size_t n;
 };
 
-/* What the blocks of a call site have in common; the whole stack only if it is asked for. */
+/* What the blocks of a call site have in common; the whole stack only if it is requested. */
 enum {
     MT_SITE_CATEGORY,
     MT_SITE_PLACE,

@@ -42,7 +42,7 @@ char *mt_holder_step_text(char *out, size_t size, const struct mt_holder_step *s
 char *mt_holder_run_text(char *out, size_t size, const struct mt_holder_tree *tree, size_t first,
                          size_t last);
 
-/* Write a holder's whole path likewise. Return out. */
+/* Write a holder's whole path in the same way. Return out. */
 char *mt_holder_path_text(char *out, size_t size, const char *path);
 
 /* Write ", by a view of 64.00 KiB", or ", by views of 128.00 KiB" in all; "" if not all of n blocks

@@ -45,8 +45,8 @@ struct mt_ranges {
 /* Clear ranges; those of zeros are empty. */
 void mt_ranges_clear(struct mt_ranges *ranges);
 
-/* Return whether NVIDIA's libraries open ranges of this domain, a string id, by themselves. They
- * are nobody's phases, and are left out. */
+/* Return whether NVIDIA's libraries open ranges of this domain, a string id, on their own. These
+ * are not the program's phases, and are left out. */
 bool mt_range_is_of_library(const struct mt_definitions *definitions, uint64_t domain);
 
 /* Handle an event of any kind. around: the outer path of its thread, besides its own open ranges. 0

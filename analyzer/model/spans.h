@@ -41,7 +41,7 @@ struct mt_rise {
 /* What is left of the oldest iterations once their spans are folded. */
 struct mt_spans_past {
     uint32_t iterations;
-    bool has_phase[MT_PHASE_COUNT]; /* without evaluations beside the training */
+    bool has_phase[MT_PHASE_COUNT]; /* without evaluations, which belong to no iteration */
     bool trains, serves;
     uint64_t most[MT_PHASE_COUNT];
     struct mt_rise rise;
@@ -88,7 +88,7 @@ static inline bool mt_span_evaluates(const struct mt_span *span)
     return span->is_evaluation || span->is_apart;
 }
 
-/* Return whether a span is an evaluation beside the training. */
+/* Return whether a span is an evaluation, which belongs to no iteration. */
 static inline bool mt_span_is_beside(const struct mt_spans *spans, const struct mt_span *span)
 {
     return span->is_apart || (span->is_evaluation && !spans->only_evaluates);

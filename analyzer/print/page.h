@@ -31,8 +31,8 @@ void mt_page_ended(const struct mt_page *page);
 /* Print the sentences of mt_headline, wrapped, and an empty line. */
 void mt_page_headline(const struct mt_page *page);
 
-/* Print its first sentences alone: lost events, and sizes that hang on values which were not
- * computed. */
+/* Print only its first sentences: lost events, and sizes that depend on values that are not
+ * simulated. */
 void mt_page_doubts(const struct mt_page *page);
 
 /* Print its last sentence alone: what the workspaces of convolutions on a simulated card are. */

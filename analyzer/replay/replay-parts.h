@@ -10,7 +10,8 @@
 
 #include "replay.h"
 
-/* Return whether the event stands for blocks that are not told: it has only the totals. */
+/* Return whether the event represents blocks that are not recorded individually: it has only the
+ * totals. */
 static inline bool mt_is_of_others(const struct mt_event *event)
 {
     return event->kind == MT_FREE && !event->FREE.address && !event->FREE.size;
@@ -86,7 +87,7 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event);
 /* Note an out-of-memory; note that the program allocated after it. */
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);
 
-/* Note that a library's own call found no memory, beside PyTorch's allocator. 0 or -ENOMEM. */
+/* Note that memory ran out in a library's own call, outside PyTorch's allocator. 0 or -ENOMEM. */
 int mt_replay_library_oom(struct mt_replay *replay, const struct mt_event *event);
 
 static inline void mt_replay_went_on(struct mt_replay *replay)

@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
     return mt_replay_note(replay, slot, now);
 }
 
-/* Begin anew as PyTorch begins to use a device: CUDA's allocations are no longer its blocks. */
+/* Start over when PyTorch begins to use a device: CUDA's allocations are no longer its blocks. */
 static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
     if (replay->survey.kinds[MT_ALLOC] <= 1)

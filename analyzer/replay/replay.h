@@ -65,7 +65,7 @@ struct mt_oom {
     int16_t device;
     uint16_t pool;  /* of the request: mt_stream_pools; 0: not known */
     int of_cuda;    /* a CUDA call failed on a device that PyTorch's allocator does not use, */
-    int of_library; /* or a library's own, beside PyTorch's allocator (mt_library_of) */
+    int of_library; /* or a library's own, outside PyTorch's allocator (mt_library_of) */
     int went_on;    /* the program caught it: it allocated later */
 };
 

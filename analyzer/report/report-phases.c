@@ -94,7 +94,7 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
                 mt_count_text(count, MT_VISITS_MOST));
 }
 
-/* Return the largest category that every iteration makes anew, and that can be reduced. */
+/* Return the largest category that every iteration allocates again, and that can be reduced. */
 static enum mt_category largest_passing(const struct mt_device *device)
 {
     static const enum mt_category passing[] = {MT_CATEGORY_ACTIVATIONS, MT_CATEGORY_GRADIENTS,

@@ -181,7 +181,7 @@ static inline uint64_t mt_compact_of(const struct mt_definitions *definitions)
 const char *mt_rank_text(const struct mt_definitions *definitions);
 const char *mt_world_size_text(const struct mt_definitions *definitions);
 
-/* Return for how many ranks a simulated one stands, all of its kind; NULL: nobody looked. */
+/* Return how many ranks a simulated one represents. NULL: unknown. */
 const char *mt_stands_for_text(const struct mt_definitions *definitions);
 
 /* Return whether an info record has the rank: *value is it, of *size bytes. */

@@ -94,8 +94,8 @@ static size_t period_of(const uint64_t *begin, size_t n)
     return 1;
 }
 
-/* Leave one of each period. A line that calls something several times does not say how many are one
- * turn, if its calls cannot be told apart: then there are none. */
+/* Leave one of each period. At a line that calls something several times, calls that cannot be
+ * distinguished do not show how many form one turn: then there are none. */
 static void thin(struct mt_turns *turns, bool is_doubtful)
 {
     size_t period = turns->n_first == 1 ? period_of(turns->begin, turns->n) : 1;

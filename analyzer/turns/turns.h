@@ -23,7 +23,7 @@ struct mt_turns {
     uint64_t *begin;
     size_t n, capacity;
     uint64_t end;    /* of the last turn, if something comes after it: its first event; else 0 */
-    uint32_t *first; /* the turns, from 0, in which the loop began anew */
+    uint32_t *first; /* the turns, from 0, in which the loop started again */
     size_t n_first, first_capacity;
 };
 
@@ -39,9 +39,9 @@ struct mt_turns_range {
 int mt_turns_find(struct mt_turns *turns, const struct mt_visits *visits,
                   const struct mt_definitions *definitions, const struct mt_turns_range *range);
 
-/* Find likewise, among all visits, the innermost loop that has nearly all iterations of a program
- * that trains in it, of which these events are the first ones: if each of its turns has several
- * (GANs step twice in a turn). Else, and where a turn has at most one, there is none. */
+/* Find in the same way, among all visits, the innermost loop that contains nearly all iterations of
+ * a program that trains, which begin with these events, if each of its turns has several of them
+ * (GANs step twice per turn). Otherwise there is none. */
 int mt_turns_find_around(struct mt_turns *turns, const struct mt_visits *visits,
                          const struct mt_definitions *definitions, const uint64_t *event, size_t n);
 void mt_turns_clear(struct mt_turns *turns);

@@ -55,7 +55,7 @@ struct mt_visits {
         uint64_t code; /* a hash of its lines, whichever object they are at work for */
     } *code_of;        /* by stack id */
     size_t n_codes;
-    bool is_off;  /* there were too many, or nobody wants them */
+    bool is_off;  /* there were too many, or they are not needed */
     bool gave_up; /* there were too many */
 };
 

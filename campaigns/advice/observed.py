@@ -22,7 +22,7 @@ call_module, run_backward = torch.nn.Module.__call__, torch.autograd.backward
 
 
 class Enough(BaseException):
-    """So many steps were asked for."""
+    """That many steps were requested."""
 
 
 def nodes_of(tensors):

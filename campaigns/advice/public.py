@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public training scripts that campaign.py runs out of memory: check-outs of their repositories, each in a folder of its name,
-which are not part of memtap. They are run from copies beside random data in the shapes that they read."""
+which are not part of memtap. They are run from copies next to random data in the shapes that they read."""
 import shutil
 import subprocess
 

@@ -97,7 +97,7 @@ def blocks(path, number=MANY):
 
 
 def pieces(path, number=60_000):
-    """Expandable segments that are mapped and unmapped in pieces, each beside the one before; then all at once, again and again."""
+    """Expandable segments that are mapped and unmapped in adjacent pieces, then all at once, repeatedly."""
     trace = []
     for i in range(number):
         trace.append({"action": "segment_map", "addr": (2 * i) << 21, "size": 1 << 21, "stream": 0, "frames": [], "time_us": i})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 LIST = Path(__file__).resolve().parents[2] / "tests/fuzz/commands.txt"
 # Those that start Python, node or other programs, or need the page, which fuzz-commands has not. {d}: a folder with the trace as
-# two ranks. A command after && is asked what the one before it has made.
+# two ranks. A command after && reads what the one before it has written.
 MORE = [
     "export -f parquet -o {o} {}",
     "view -o {o} {}",

@@ -84,7 +84,7 @@ def name(way):
 
 
 def compare(program, recorded, plain, trace):
-    """Rows: program, card, way, what memtap says, how, what happens, reserved as told and as it was."""
+    """Rows: program, card, way, memtap's answer, how, what happens, predicted and actual reserved memory."""
     ended, reserved = run(recorded, trace, program)
     if not harness.check(ended == "whole", f"{program}: {ended}"):
         return

@@ -194,7 +194,7 @@ class Unrolled(nn.Module):
 
 
 class Translator(nn.Module):
-    """An encoder and a decoder; `part`: how long the decoder's text is beside the encoder's."""
+    """An encoder and a decoder; `part`: the length of the decoder's text relative to the encoder's."""
 
     def __init__(self, width, heads, part):
         super().__init__()
@@ -214,7 +214,7 @@ class Translator(nn.Module):
 
 
 class Towers(nn.Module):
-    """Two encoders of one batch each, and every one of it beside every other: a loss that grows with the batch's square."""
+    """Two encoders of one batch each, and a loss over all pairs, which grows with the square of the batch."""
 
     def __init__(self, width):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every rank alone beside the same rank of a real job on simulated cards, in every layout of tests/torch/ranks_alone.py:
+"""Every rank alone, compared with the same rank of a real job on simulated cards, in every layout of tests/torch/ranks_alone.py:
 are all counters of PyTorch's allocator equal after each step? Rows go into results/ranks_alone.csv. By hand.
 
     python3 campaigns/ranks/alone.py --memtap build/tools/memtap --python .venv/bin/python [--sizes 2,4,8] [LAYOUT]...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose course hangs on values, each run on a simulated H100; the trace's peak beside PyTorch's own counter:
+"""Programs whose course depends on values, each run on a simulated H100; the trace's peak and PyTorch's own counter:
 
     programs.py MEMTAP PYTHON [NAME]...
 

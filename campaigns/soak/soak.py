@@ -60,7 +60,7 @@ class Rank:
         self.map = None
 
     def words(self):
-        """Process id, newest step of which memtap was told, newest step; zeros before the first."""
+        """Process id, newest step reported to memtap, newest step; zeros before the first."""
         if not self.map and self.progress.exists() and self.progress.stat().st_size == 24:
             with open(self.progress, "r+b") as file:
                 self.map = mmap.mmap(file.fileno(), 24)

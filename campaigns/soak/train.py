@@ -47,7 +47,7 @@ class Progress:
 
 
 def now_and_then(step, rng):
-    """What programs do beside their steps: threads and children that come and go, code that is new."""
+    """What programs do besides their steps: threads and children that come and go, code that is new."""
     if step % 20 == 3:
         threads = [threading.Thread(target=torch.ones, args=[rng.randrange(1, 9999)],
                                     kwargs={"device": torch.cuda.current_device()}) for _ in range(3)]

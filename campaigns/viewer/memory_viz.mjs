@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory_viz.mjs MODULES BROWSER VIZ SNAPSHOT PAGE: PyTorch's memory_viz beside the page of memtap view, of one run
+// memory_viz.mjs MODULES BROWSER VIZ SNAPSHOT PAGE: PyTorch's memory_viz and the page of memtap view, for one run
 // that both have recorded (memory_viz_run.py). VIZ: a folder with memory_viz's scripts and, by npm, the d3 packages
 // that they import. For each: the time until the first picture, pictures a second while one zooms, the tab's memory.
 import { once } from "node:events";

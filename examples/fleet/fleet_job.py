@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ranks of a job are unlike the others, asked by Spark:
+"""Find the ranks of a job that differ from the others, with Spark:
 
     spark-submit fleet_job.py s3a://bucket/runs [json]
 

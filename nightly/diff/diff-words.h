@@ -40,7 +40,7 @@ void mt_diff_verdict(char *out, size_t size, const struct mt_diff *diff);
 /* Write which moments are compared, in two lines; "": the peaks. */
 void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device);
 
-/* Write "the backward of iteration 3". */
+/* Write "the backward pass of iteration 3". */
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device);
 
 /* List what makes a comparison doubtful (different programs, devices or job sizes; damaged traces,

@@ -258,7 +258,7 @@ static void write_uri(char *to, size_t size, const char *path)
 }
 
 /* Open a database that does not change. In a folder without write permission, or on a full disk,
- * SQLite cannot create its auxiliary files. If there are none, nobody is writing. */
+ * SQLite cannot create its auxiliary files. If there are none, no process is writing. */
 static int open_unchanging(struct mt_store *store)
 {
     char log[PATH_MAX + 8], uri[3 * PATH_MAX];

@@ -41,8 +41,8 @@ int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_r
  * within 2 MiB and from `total` up to double that; 0: none is. 0 or a negative errno. */
 int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough);
 
-/* Make the requests of edited lives, up to `event`: where neither a block's size nor its life is
- * edited, what the program asked for. *request is to be freed. 0 or -ENOMEM. */
+/* Create the requests of edited lifetimes, up to `event`: where neither a block's size nor its
+ * lifetime is edited, the program's own request. *request is to be freed. 0 or -ENOMEM. */
 int mt_trial_edited(const struct mt_requests *requests, const struct mt_edits *edits,
                     uint64_t event, struct mt_request **request, size_t *n);
 

@@ -105,7 +105,7 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
         bool is_saved = block->saved && block->saved < call->forward_end;
         change->operators += call->backward && block->begin <= last && !is_scratch;
         if (block->begin > last || (lives_on && !is_saved))
-            continue; /* it is not made again: nobody saved anything after it */
+            continue; /* it is not allocated again: nothing was saved after it */
         uint64_t end = lives_on ? edits->block[i].end : again(call, block->end);
         if (call->backward)
             mt_edits_add(edits, again(call, block->begin), end, edits->block[i].size);

@@ -103,8 +103,8 @@ static bool is_by_rows(const char *name)
     return false;
 }
 
-/* Compare two softmaxes of one module, in iterations of unlike length. Within windows, or beside a
- * fixed number of rows, scores grow as rows do. */
+/* Compare two softmaxes of one module, in iterations of different lengths. Within windows, or next
+ * to a fixed number of rows, scores grow as rows do. */
 static void compare_lengths(struct scores *scores, const struct mt_score *one,
                             const struct mt_score *other)
 {

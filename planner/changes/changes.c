@@ -236,8 +236,8 @@ static int64_t least_saved(const struct mt_modelled_changes *changes,
     return (int64_t)(changes->peak > size ? changes->peak - size : 0) / 1000;
 }
 
-/* Try a change. What cannot be modelled is not worth a word where nobody asked; nor is what saves
- * nothing. */
+/* Try a change. Unless it was requested, one that cannot be modelled or saves nothing is not
+ * reported. */
 static int try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                const char *name)
 {

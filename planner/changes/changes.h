@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a change of the program would do to its peak, computed from its recorded blocks: the change
- * edits their lives, and the curve of live bytes is computed anew. Nothing is run: every answer is
- * "modelled", says what it assumes, and how far such answers were off when the same change was run
- * (docs/evaluation/modelled-changes.md).
+ * edits their lifetimes, and the curve of live bytes is computed again. Nothing is run: every
+ * answer is "modelled", states its assumptions, and how far such answers were off when the same
+ * change was run (docs/evaluation/modelled-changes.md).
  */
 #ifndef MT_CHANGES_H
 #define MT_CHANGES_H
@@ -41,10 +41,11 @@ enum mt_rebuilt {
 struct mt_change_kind {
     const char *name;
     const char *argument; /* what stands after the colon, in capitals, or the words that may */
-    const char *usual;    /* arguments to try where nobody asks, with spaces between; NULL: none */
-    const char *assumes;  /* in a line */
-    unsigned error;       /* per thousand of the peak: nine of ten re-runs were closer */
-    unsigned rebuilds;    /* enum mt_rebuilt; some arguments add to it */
+    const char
+        *usual; /* arguments to try unless one is requested, separated by spaces; NULL: none */
+    const char *assumes; /* in a line */
+    unsigned error;      /* per thousand of the peak: nine of ten re-runs were closer */
+    unsigned rebuilds;   /* enum mt_rebuilt; some arguments add to it */
     /* 0; -ENOMEM; -EINVAL: no such argument; -ENOENT: change->why_not says why it cannot be. */
     int (*apply)(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 };
@@ -57,7 +58,7 @@ struct mt_modelled {
     const struct mt_change_kind
         *kind[MT_CHANGE_PARTS]; /* of its parts, in their order; NULL: no more */
     unsigned error;             /* per thousand of the peak: the sum of its parts', and: */
-    unsigned unused;            /* per thousand: of what nobody asked for, mt_edits_unused */
+    unsigned unused;            /* per thousand: of unrequested bytes, mt_edits_unused */
     uint64_t other_peak;        /* the same if what was guessed is not so; 0: as good as the same */
     bool is_untried;            /* no such program was compared with a run: there is no bound */
     uint64_t peak;              /* bytes allocated at the highest moment, with the change */

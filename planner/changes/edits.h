@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording's blocks as they would have been: smaller, shorter, gone, and others beside them; and
- * the highest that they then reach together.
+ * A recording's blocks after a change: smaller, with shorter lifetimes, absent, or new; and the
+ * highest total that they reach.
  */
 #ifndef MT_EDITS_H
 #define MT_EDITS_H

@@ -160,12 +160,12 @@ uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_mo
 void mt_drop_attention_copies(struct mt_edits *edits);
 
 /* Return the edited bytes of what a node saved of a block: a slice of it is as large as its
- * gradient, which a product of a weight makes beside the weight's. */
+ * gradient, which a product with a weight allocates along with the weight's. */
 uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_node *node,
                         const struct mt_recorded_block *block);
 
-/* Return whether it is what a recurrent network keeps of its forward beside its outputs, in its
- * type: to PyTorch cuDNN's are bytes. */
+/* Return whether it is what a recurrent network saves of its forward besides its outputs, in its
+ * own type: PyTorch sees cuDNN's as bytes. */
 bool mt_is_reserve(const struct mt_recording *recording, const struct mt_recorded_node *node,
                    const struct mt_recorded_block *saved);
 

@@ -26,7 +26,7 @@ struct mt_recorded_block {
     uint64_t begin, end; /* numbers of events; MT_EVER: it outlives the trace */
     uint64_t size;       /* bytes */
     uint64_t elements;   /* of its parameter; 0: not known */
-    uint64_t unused;     /* bytes that were not asked for: PyTorch did not split what was left */
+    uint64_t unused;     /* unrequested bytes: PyTorch did not split off the rest */
     uint64_t saved;      /* the last event in forward that saved it; 0: none */
     uint32_t module;     /* frame of the torch.nn module that it belongs to; 0: not known */
     uint32_t maker;      /* frame of the module at work when it was made; 0: none */
@@ -61,7 +61,7 @@ struct mt_turn {
     uint8_t phase;   /* enum mt_phase */
 };
 
-/* What was not asked for of the block that the event made. */
+/* Unrequested bytes of the block that the event allocated. */
 struct mt_recorded_unused {
     uint64_t event, bytes;
 };
@@ -134,7 +134,7 @@ static inline const struct mt_turn *mt_turns_end(const struct mt_recording *reco
     return recording->turn ? recording->turn + recording->n_turns : NULL;
 }
 
-/* Return the bytes that were asked for, but for their rounding to 512. */
+/* Return the requested bytes, up to their rounding to 512. */
 static inline uint64_t mt_requested_bytes(const struct mt_recorded_block *block)
 {
     return block->size - block->unused;

@@ -145,7 +145,8 @@ static int make_again(struct mt_resting *resting)
     return 0;
 }
 
-/* End what was made since the event and nobody saved when its phase ends: variables. */
+/* End the lifetimes of blocks allocated since the event and saved by nothing when their phase ends:
+ * variables. */
 static void end_unsaved(struct mt_resting *resting, uint64_t since)
 {
     struct mt_recording *recording = resting->recording;

@@ -23,7 +23,7 @@ struct mt_rest {
     bool is_in_step;        /* memory ran out in a step that makes state */
     bool evaluates;         /* memory ran out in a call that nothing shows to train */
     bool supposes_adam;     /* no parameter's state was seen whole: two values for each */
-    struct mt_handles_to_come handles; /* of its backward, beside PyTorch; by mt_cut_extend */
+    struct mt_handles_to_come handles; /* of its backward, outside PyTorch; by mt_cut_extend */
     bool is_first; /* memory ran out in a forward or backward before any step, and what follows is
                     * not known: much is still to come */
 };

@@ -55,8 +55,8 @@ static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *t
             g->thread[i].frees > to && g->thread[i].frees_slot == thread->frees_slot;
 }
 
-/* Release a private pool. It frees memory only once nobody uses it, so it must have been released
- * before. */
+/* Release a private pool. It frees memory only once it is no longer used, so it must have been
+ * released before. */
 static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread,
                         const struct mt_torch_segment *segment, const struct mt_gather_at *at)
 {

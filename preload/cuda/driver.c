@@ -93,7 +93,7 @@ unsigned (*mt_driver_get_device(void))(int *device)
     return (unsigned (*)(int *))function;
 }
 
-/* Return whether a hook is one of those that nobody needs unless uses are recorded. */
+/* Return whether a hook is needed only if uses are recorded. */
 static bool is_idle(const struct row *row)
 {
     return row >= rows + MT_DRIVER_cu_graph_kernel_10 &&

@@ -34,7 +34,7 @@ enum mt_file_place {
 };
 enum mt_file_place mt_own_file_place(const struct mt_own_file *file, const char *path);
 
-/* Return whether the file has that size: nobody else has written to it or truncated it. */
+/* Return whether the file has that size, so no one else has written to it or truncated it. */
 bool mt_own_file_has_size(const struct mt_own_file *file, uint64_t size);
 
 /* Remove the name if it still refers to the file. */

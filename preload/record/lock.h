@@ -21,7 +21,7 @@ struct mt_lock {
     pthread_mutex_t mutex;
     _Atomic uint32_t turns;   /* how often it was released; a futex */
     _Atomic uint32_t waiting; /* threads */
-    _Atomic bool is_stuck;    /* a wait timed out: nobody waits again until it is free */
+    _Atomic bool is_stuck;    /* a wait timed out: no thread waits again until it is free */
 };
 #define MT_LOCK_INITIALIZER {.mutex = PTHREAD_MUTEX_INITIALIZER}
 

@@ -279,7 +279,7 @@ enum mt_loop {
  * path: it reads the file. */
 enum mt_loop mt_loop_around(const char *path, unsigned line);
 
-/* Describe a line, likewise; it is known if it could be read. */
+/* Describe a line in the same way; it is known if it could be read. */
 void mt_describe_line(const char *path, unsigned line, struct mt_source_facts *out);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/streams/capture.h"
 #include "driver.h"
 
-/* Return the bytes of one channel; 0: the format is none that arrays have here. */
+/* Return the bytes of one channel, or 0 for a format that arrays cannot have here. */
 static unsigned bytes_of(CUarray_format format)
 {
     if (format >= CU_AD_FORMAT_UNORM_INT8X1 && format <= CU_AD_FORMAT_SNORM_INT16X4)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: the primary context of a device, which the runtime uses too, and contexts that programs
- * make. */
+ * create. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ DRIVER_REPORTS(cuDevicePrimaryCtxRelease, (CUdevice number), (number))
         return CUDA_ERROR_INVALID_DEVICE;
     if (!device->primary.references)
         return CUDA_ERROR_INVALID_CONTEXT;
-    /* The runtime may still use it, without a reference: it stays until it is reset. */
+    /* The runtime may still use it without a reference, so it stays until it is reset. */
     device->primary.references--;
     return CUDA_SUCCESS;
 }
@@ -101,7 +101,7 @@ CUresult cuCtxPopCurrent(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-/* Create a context. A further one counts like the primary one: it is a second one on the device. */
+/* Create a context. It uses as much memory as the primary one, and counts in addition to it. */
 static CUresult create(CUcontext *out, CUdevice number)
 {
     if (!sim_device(number))
@@ -123,7 +123,7 @@ CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *parameters, unsigned 
     return DRIVER_CALL(cuCtxCreate_v4, (out, parameters, flags, number), create(out, number));
 }
 
-/* Serve earlier forms, for programs that were built with an older header. */
+/* Earlier forms, for programs that were built with an older header. */
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice number);
 CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int flags,
                         CUdevice number);
@@ -205,7 +205,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
     return CUDA_SUCCESS;
 }
 
-/* Set a limit. Only the size of stacks changes what a context takes. */
+/* Set a limit. Only the stack size changes the memory of a context. */
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
     CUresult result = driver_enter();

@@ -8,7 +8,7 @@
 #include "driver.h"
 #include "graph.h"
 
-/* Copies and fills: done at once, or kept for the graph that the stream captures. */
+/* Copies and fills: done immediately, or kept for the graph that the stream captures. */
 
 static CUresult driver_copy(const struct sim_copy3d *copy, CUstream stream)
 {
@@ -39,7 +39,8 @@ static struct sim_copy3d bytes(void *to, const void *from, size_t size,
     return sim_copy_rows(to, size, from, size, size, 1, direction);
 }
 
-/* A copy at once and one on a stream; to and from: the two addresses, as the core has them. */
+/* An immediate copy and one on a stream. to, from: the two addresses as the core represents
+ * them. */
 #define COPIES(name, to_type, from_type, to_address, from_address, direction)                      \
     CUresult name(to_type to, from_type from, size_t size)                                         \
     {                                                                                              \
@@ -95,7 +96,7 @@ static CUresult set(CUdeviceptr to, size_t pitch, unsigned value, size_t element
     return driver_result(error);
 }
 
-/* The fills of elements of so many bits: of some or of rows, at once or on a stream. */
+/* Fills of elements of so many bits: consecutive ones or rows, immediately or on a stream. */
 #define FILLS(bits, type)                                                                          \
     CUresult cuMemsetD##bits(CUdeviceptr to, type value, size_t count)                             \
     {                                                                                              \
@@ -157,7 +158,7 @@ static enum sim_direction direction_of(CUmemorytype to, CUmemorytype from)
 #define COPY_2D(p) COPY(p, 0, 0, (p)->Height, (p)->Height, 1)
 #define COPY_3D(p) COPY(p, (p)->dstZ, (p)->srcZ, (p)->dstHeight, (p)->srcHeight, (p)->Depth)
 
-/* A copy at once and one on a stream. */
+/* An immediate copy and one on a stream. */
 #define COPIES_3D(name, type, form)                                                                \
     CUresult name(const type *parameters)                                                          \
     {                                                                                              \

@@ -3,7 +3,7 @@
 
 #include "driver.h"
 
-/* Return the core's errors as codes of CUDA: the runtime's have the same numbers. */
+/* Return the CUDA code of the core's error; the runtime's codes have the same numbers. */
 CUresult driver_result(int error)
 {
     switch (error) {
@@ -24,8 +24,7 @@ CUresult driver_result(int error)
     }
 }
 
-/* Some codes of the runtime have no name of their own here: in the table they follow the unknown
- * error. */
+/* Some runtime codes have no name of their own here: in the table they follow the unknown error. */
 static const struct {
     int code;
     const char *name, *text;

@@ -43,7 +43,7 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode original, CUgraph 
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- lists of nodes: without room, the number is returned; excess room is cleared ------------ */
+/* --- lists of nodes: without a buffer, the number is returned; excess room is cleared -------- */
 
 struct answer {
     CUgraphNode *from, *to;
@@ -98,7 +98,7 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
     return list_nodes(graph, nodes, count, true);
 }
 
-/* List the edges of a graph; of one node only when `from` or `to` is given. */
+/* List the edges of a graph, or only those of one node if `from` or `to` is given. */
 static CUresult list_edges(struct answer answer, const struct sim_graph *graph,
                            const struct sim_node *from, const struct sim_node *to, size_t *count)
 {
@@ -305,7 +305,7 @@ static struct sim_object *object_of(CUuserObject handle)
 CUresult cuUserObjectCreate(CUuserObject *out, void *data, CUhostFn destroy, unsigned int count,
                             unsigned int flags)
 {
-    (void)flags; /* no destructor waits for the device: there is nothing to wait for */
+    (void)flags; /* no destructor needs to wait for the device: no work is pending */
     if (!out || !destroy || !count)
         return CUDA_ERROR_INVALID_VALUE;
     *out = (CUuserObject)sim_object_create(data, destroy, count);

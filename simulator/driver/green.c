@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Green contexts: a share of a device's multiprocessors. They keep its primary context, and take no
- * further memory. */
+/* Green contexts: a share of a device's multiprocessors. They use its primary context, and no
+ * additional memory. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ CUresult cuDeviceGetDevResource(CUdevice number, CUdevResource *resource, CUdevR
     return CUDA_SUCCESS;
 }
 
-/* Make as many groups as are wanted and fit; without room, count them. */
+/* Create as many groups as requested, if they fit; without a buffer, count them. */
 CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *groups,
                                      const CUdevResource *input, CUdevResource *rest,
                                      unsigned int flags, unsigned int least)

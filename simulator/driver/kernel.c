@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes of kernels. Nothing is known of them: the answers describe a modest kernel. */
+/* Attributes of kernels, which are unknown: the answers describe a modest kernel. */
 #include <errno.h>
 
 #include "core/process/kernels.h"
 #include "core/streams/capture.h"
 #include "driver.h"
 
-/* --- launches: nothing is run, but a graph has a node of it --------------------------------- */
+/* --- launches: nothing runs, but a captured graph gets a node -------------------------------- */
 
 static CUresult keep_launch(CUfunction function, const unsigned grid[3], const unsigned block[3],
                             unsigned shared, CUstream stream)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries of kernels: loaded code that belongs to no context. */
+/* Libraries of kernels: loaded code that does not belong to a context. */
 #include <errno.h>
 
 #include "api/calls.h"

@@ -59,9 +59,9 @@ CUresult driver_find(const char *name, void **out, int version,
     return CUDA_SUCCESS;
 }
 
-/* Refuse a table: NVIDIA's runtime queries tables of NVIDIA's driver, and checks that they are its
- * own. The user's own cuDNN does so in silence: its runtime is linked in, and not needed to answer
- * for a card that it knows by its properties. */
+/* Refuse a table. NVIDIA's runtime queries tables of NVIDIA's driver, and checks that they are its
+ * own. For the user's own cuDNN this is not reported: its runtime is linked in, and not needed to
+ * answer for a card described by its properties. */
 CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
     static _Atomic int reported;
@@ -93,7 +93,7 @@ CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64
     return driver_find(name, out, version, status ? status : &unused);
 }
 
-/* The form of before CUDA 12, whose name cuda.h gives to the newer one. */
+/* The form from before CUDA 12, whose name cuda.h gives to the newer one. */
 #undef cuGetProcAddress
 CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
 CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multicast objects. The device attribute says that cards have none, so programs that check go
- * other ways. A program that makes one all the same gets it. */
+/* Multicast objects. The device attribute says that cards do not support them, so programs that
+ * check do without. They work for programs that create one anyway. */
 #include "api/calls.h"
 #include "core/memory/vmm.h"
 #include "driver.h"
@@ -71,7 +71,7 @@ CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle object, size_t at, CUd
                        bind_address(object, at, address, size, flags));
 }
 
-/* Bind memory. CUDA 13.1's functions name the device; the memory has the same one. */
+/* Bind memory. CUDA 13.1's functions name the device, which is that of the memory. */
 CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle object, CUdevice device, size_t at,
                                CUmemGenericAllocationHandle memory, size_t offset, size_t size,
                                unsigned long long flags);

@@ -36,8 +36,9 @@ CUresult cuGraphDestroyNode(CUgraphNode node)
 
 #define UNUSED __attribute__((unused))
 
-/* How nodes of a kind are made, changed, and changed in an executable graph. set: sets the work by
- * the parameters, 0 or a negative errno. Behind it: what two of the three have besides. */
+/* How nodes of a kind are created, changed, and changed in an executable graph. set: sets the work
+ * from the parameters; returns 0 or a negative errno. Then the additional parameters of two of the
+ * three. */
 #define NODES(Kind, type, set, ...)                                                                \
     CUresult cuGraphAdd##Kind##Node(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,    \
                                     size_t count, const type *parameters, ##__VA_ARGS__)           \
@@ -255,7 +256,7 @@ static CUresult get_event(CUgraphNode node, enum sim_node_type type, CUevent *ev
 EVENT_NODES(Record, SIM_NODE_RECORD)
 EVENT_NODES(Wait, SIM_NODE_WAIT)
 
-/* --- any of them, by one structure -------------------------------------------------------- */
+/* --- nodes of any kind, by one structure -------------------------------------------------- */
 
 /* Convert parameters to work. The caller holds its memory, if it has any. */
 static int work_of_parameters(struct sim_work *work, const CUgraphNodeParams *parameters)
@@ -300,7 +301,7 @@ static void let_go(const struct sim_work *work)
         sim_graph_memory_release(work->memory);
 }
 
-/* Do something with the work of any parameters, and give its memory back. */
+/* Do something with the work of any parameters, and release its memory. */
 #define WITH_WORK(parameters, call)                                                                \
     ({                                                                                             \
         struct sim_work work;                                                                      \

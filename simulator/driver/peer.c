@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access between devices: on a machine all can reach each other's memory, once enabled. */
+/* Access between devices: on one machine, each can reach the others' memory once this is
+ * enabled. */
 #include <stdatomic.h>
 
 #include "driver.h"

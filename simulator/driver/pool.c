@@ -37,8 +37,8 @@ CUresult cuDeviceSetMemPool(int device, CUmemoryPool pool)
     return driver_result(sim_pool_set_current(device, pool_of(pool)));
 }
 
-/* Return whether a pool is of device memory: only these are modelled. Host and managed memory take
- * nothing of a device. */
+/* Return whether a pool is of device memory: only these are modelled. Host and managed memory use
+ * no device memory. */
 static bool is_device_memory(const CUmemLocation *location, CUmemAllocationType type)
 {
     return location && (int)location->type == ON_DEVICE && (int)type == PINNED;

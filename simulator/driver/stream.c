@@ -64,7 +64,7 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-/* Wait. Work is done at once, except captured work: nobody can wait for that. */
+/* Wait. Work is complete already, except captured work, which cannot be waited for. */
 static CUresult wait(CUstream stream)
 {
     return sim_capture_spoil(sim_stream(stream)) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
@@ -82,7 +82,7 @@ CUresult cuStreamSynchronize(CUstream stream)
     return wait(stream);
 }
 
-/* Serve the form of programs that were built with CUDA 11.3 to 12.2. */
+/* The form for programs that were built with CUDA 11.3 to 12.2. */
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
 
@@ -144,7 +144,7 @@ CUresult cuEventDestroy(CUevent event)
     return CUDA_SUCCESS;
 }
 
-/* Record an event. One outside of the capture is recorded when the graph is launched. */
+/* Record an event. One from outside the capture is recorded when the graph is launched. */
 static CUresult record(CUevent event, CUstream stream, unsigned flags)
 {
     struct sim_work work = {.type = SIM_NODE_RECORD, .event = (struct sim_event *)event};
@@ -169,7 +169,8 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int fla
     return record(event, stream, flags);
 }
 
-/* Wait for an event. Recorded work is done at once. While others capture, the call is forbidden. */
+/* Wait for an event. Recorded work is complete already. While others capture, the call is
+ * forbidden. */
 static CUresult wait_event(CUevent event)
 {
     if (!event)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLAS keeps two modes that programs set, read back and restore. They belong to the handle.
- * Programs use one handle a thread, so here they belong to the thread.
+ * cuBLAS has two modes that programs set, read back and restore. They belong to the handle.
+ * Programs use one handle per thread, so here they belong to the thread.
  */
 #include "core/device/device.h"
 #include "own-memory.h"
@@ -40,7 +40,7 @@ int cublasGetPointerMode_v2(void *handle, int *mode)
     return 0;
 }
 
-/* Make a handle. It keeps its own workspace, whatever workspace a program sets later. */
+/* Create a handle. It keeps its own workspace even if a program sets another one later. */
 int cublasCreate_v2(void **handle)
 {
     enum { STREAM_CAPTURES = 900 };

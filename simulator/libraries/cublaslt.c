@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublasLt: programs query algorithms, and give up if there are none; and they read back the
+/* cublasLt: programs query algorithms, and give up if there are none. They also read back the
  * attributes that they have set for a matrix. */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct lt_result {
     int reserved[4];
 };
 
-/* A program may give the memory of a descriptor itself, of CUDA 12's size: an attribute has the
- * place of its number, and those without one are dropped. */
+/* A program may provide the memory of a descriptor itself, of CUDA 12's size. An attribute is
+ * stored by its number; those beyond the end are dropped. */
 enum { LAYOUT_PLACES = 8, OPERATION_PLACES = 32, ALLOC_FAILED = 3, INVALID_VALUE = 7 };
 enum { LAYOUT_TYPE = 0, LAYOUT_ROWS = 2, LAYOUT_COLUMNS, LAYOUT_LEADING, LAYOUT_BATCHES };
 enum { OPERATION_COMPUTES = 0, OPERATION_SCALES };
@@ -53,7 +53,7 @@ static int get_attribute(const uint64_t *places, unsigned n, unsigned attribute,
     return 0;
 }
 
-/* What both kinds of descriptors have. */
+/* The common part of both kinds of descriptors. */
 #define DESCRIPTOR(kind, n)                                                                        \
     int kind##Destroy(uint64_t *at);                                                               \
     int kind##SetAttribute(uint64_t *at, unsigned attribute, const void *value, size_t size);      \
@@ -76,7 +76,7 @@ static int get_attribute(const uint64_t *places, unsigned n, unsigned attribute,
 DESCRIPTOR(cublasLtMatrixLayout, LAYOUT_PLACES)
 DESCRIPTOR(cublasLtMatmulDesc, OPERATION_PLACES)
 
-/* Empty a descriptor; false: it is too small. */
+/* Clear a descriptor. Return false if it is too small. */
 static bool begin(uint64_t *at, size_t size, unsigned n)
 {
     if (!at || size < n * sizeof(*at))
@@ -156,7 +156,7 @@ int cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm, int attribute, v
     return 0;
 }
 
-/* Multiply; the operation's attributes have pointers, too: a bias, scales. */
+/* Multiply. The operation's attributes contain pointers, too: a bias, scales. */
 int cublasLtMatmul(void *handle, const uint64_t *operation, const void *alpha, const void *a,
                    const void *a_layout, const void *b, const void *b_layout, const void *beta,
                    const void *c, const void *c_layout, const void *d, const void *d_layout,

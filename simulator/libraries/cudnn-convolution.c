@@ -49,7 +49,9 @@ void cudnn_note_workspace(bool fastest)
 
 static int answer(int wanted, int *count, struct answer *answers)
 {
-    enum { ALGORITHM = 1 }; /* by implicit matrices, or the first with a fixed order of sums */
+    enum {
+        ALGORITHM = 1
+    }; /* implicit GEMM, or the first algorithm with a fixed order of summation */
     if (wanted < 1 || !count || !answers)
         return CUDNN_BAD_PARAM;
     *count = 1;

@@ -43,7 +43,7 @@ static int find_torch(struct dl_phdr_info *image, size_t size, void *folder)
     return 1;
 }
 
-/* Write where packages put it: wheels, PyTorch's own, conda's. */
+/* Write where packages install it: wheels, PyTorch's own, conda's. */
 static void find_next_to_torch(char folder[PATH_MAX])
 {
     static const char *const places[] = {"../../nvidia/cudnn/lib", ".", "../../../.."};
@@ -89,8 +89,8 @@ static size_t version_required(const char *metadata)
     return version;
 }
 
-/* Return the version that the program's PyTorch is for: of the wheel next to it, or that which its
- * own wheel requires; 0: neither is a wheel. */
+/* Return the version that the program's PyTorch uses: that of the wheel next to it, or the one that
+ * its own wheel requires; 0: neither is a wheel. */
 static size_t version_of_torch(void)
 {
     static const char package[] = "nvidia_cudnn_cu";
@@ -124,7 +124,8 @@ size_t cudnn_installed_version(void)
 
 /* --- the card, as it knows it -------------------------------------------------------------- */
 
-/* Its JSON of a device. Nearly all answers depend on the compute capability alone. */
+/* cuDNN's JSON description of a device. Nearly all answers depend only on the compute
+ * capability. */
 static int write_device(char *out, size_t size, const struct sim_device *device)
 {
     const struct sim_gpu *gpu = device->gpu;
@@ -144,7 +145,7 @@ static int write_device(char *out, size_t size, const struct sim_device *device)
         gpu->major * 100 + gpu->minor * 10, gpu->product);
 }
 
-/* Make its descriptor of the card; what it refuses is said in its own words. */
+/* Create cuDNN's descriptor of the card. A refusal is reported in cuDNN's words. */
 static bool describe_device(const char *folder)
 {
     char json[4096], why[512] = "";
@@ -179,7 +180,7 @@ static unsigned processor_of(const char *path)
     return is_read && !memcmp(head.e_ident, ELFMAG, SELFMAG) ? head.e_machine : 0;
 }
 
-/* Return why it was not loaded. The loader skips libraries built for another processor, and reports
+/* Return why it was not loaded. The loader skips libraries built for another processor and reports
  * that the file does not exist. */
 static const char *why_not(const char *path)
 {
@@ -190,8 +191,8 @@ static const char *why_not(const char *path)
                : why;
 }
 
-/* Load a library by its path, so that no other of its name answers, and bound to its own names
- * first: the stand-in has the same ones. */
+/* Load a library by its path, so that no other of the same name is used, and with its own symbols
+ * first, since the stand-in has the same names. */
 static void *load(const char *folder, const char *name)
 {
     char path[PATH_MAX];
@@ -234,7 +235,7 @@ static size_t version_of(void *library)
     return version ? version() : 0;
 }
 
-/* Load the libraries that its answers need: without one of them they shrink in silence. */
+/* Load the libraries that its answers need: without one, they are silently incomplete. */
 static bool load_all(const char *folder)
 {
     static const char *const parts[] = {

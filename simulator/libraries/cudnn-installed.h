@@ -41,7 +41,8 @@ struct cudnn_installed {
     void (*last_error)(char *message, size_t size);
     void *device;
     size_t version; /* 91900: 9.19.0 */
-    bool is_named;  /* by CUDASIM_CUDNN: it need not be the one that the program's PyTorch uses */
+    bool is_named;  /* set by CUDASIM_CUDNN: it may differ from the one that the program's PyTorch
+                       uses */
 };
 
 /*
@@ -51,8 +52,8 @@ struct cudnn_installed {
  */
 const struct cudnn_installed *cudnn_installed(void);
 
-/* Return the version of the one that the program's PyTorch has, or requires if it is not installed;
- * 0 if unknown. Loads nothing. */
+/* Return the version that the program's PyTorch has, or requires if it is not installed; 0 if
+ * unknown. Loads nothing. */
 size_t cudnn_installed_version(void);
 
 #endif

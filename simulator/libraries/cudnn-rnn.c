@@ -55,8 +55,8 @@ static int64_t matrices_at(const struct cudnn_rnn *rnn, int64_t layer)
 }
 
 /*
- * Find one matrix: first the input's matrices, one a gate, then the recurrence's, last the
- * projection. Return its place in its pseudo-layer.
+ * Find one matrix: first the input's matrices, one per gate, then the recurrence's, finally the
+ * projection. Return its offset in its pseudo-layer.
  */
 static int64_t find_matrix(const struct cudnn_rnn *rnn, int64_t layer, int64_t id, int sizes[3])
 {

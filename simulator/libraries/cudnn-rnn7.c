@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recurrent networks of cuDNN 7, which release 8 still has: the same, but each call gives the
- * type and the inputs.
+ * The recurrent networks of cuDNN 7, which release 8 still supports: the same, but each call
+ * specifies the type and the inputs.
  */
 #include "cudnn.h"
 
@@ -40,7 +40,7 @@ int cudnnGetRNNParamsSize(void *handle, const struct cudnn_rnn *rnn, const struc
     return cudnnGetRNNWeightSpaceSize(handle, &whole, size);
 }
 
-/* Return the temporary size. x: a tensor a step; later ones may have a smaller batch. */
+/* Return the temporary size. x: one tensor per step; later ones may have a smaller batch. */
 static int temporary(void *handle, const struct cudnn_rnn *rnn, int length,
                      const struct cudnn_tensor *const *x, size_t *workspace, size_t *reserve)
 {

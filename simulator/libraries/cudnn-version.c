@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuDNN 9's version: of the wheel next to the program's PyTorch, which compares it with its own. */
+/* cuDNN 9's version, from the wheel next to the program's PyTorch, which compares it with its
+ * own. */
 #include "cudnn-installed.h"
 #include "cudnn.h"
 

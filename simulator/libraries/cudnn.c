@@ -18,7 +18,7 @@
 #include "cudnn.h"
 #include "own-memory.h"
 
-/* Make a handle. It holds what it was measured to (cuDNN 9 on an H100). */
+/* Create a handle. Its memory is as measured (cuDNN 9 on an H100). */
 int cudnnCreate(void **handle)
 {
     static const struct own_memory own = {
@@ -53,7 +53,7 @@ enum { CONVOLUTION_OPERATION = 10, LAST_CONVOLUTION_OPERATION = 12, MATMUL_OPERA
 struct descriptor {
     int type;
     bool attends, convolves; /* which operations lead to it */
-    void *real;              /* the installed cuDNN's, which has all else; NULL: there is none */
+    void *real;              /* the installed cuDNN's, which has all other values; NULL: none */
 };
 
 int cudnnBackendCreateDescriptor(int type, struct descriptor **out)
@@ -127,7 +127,7 @@ static bool is_that_of_torch(const struct cudnn_installed *installed)
     return !installed->is_named || installed->version == cudnn_installed_version();
 }
 
-/* Note whose answer a convolution's workspace is. */
+/* Note which cuDNN determined a convolution's workspace. */
 static void note_workspace(void)
 {
     static _Atomic bool is_noted;
@@ -214,7 +214,7 @@ static int64_t values_of(int name)
     }
 }
 
-/* Answer for the one engine that can do everything. Other numbers are zero. */
+/* Answer for the one engine that supports everything. Other numbers are zero. */
 static int get_own(const struct descriptor *descriptor, int name, int type, int64_t wanted,
                    int64_t *count, void *elements)
 {
@@ -231,7 +231,7 @@ static int get_own(const struct descriptor *descriptor, int name, int type, int6
     return CUDNN_SUCCESS;
 }
 
-/* Get an attribute. The program passes its own descriptors to be filled: they learn which
+/* Get an attribute. The program passes its own descriptors to be filled in: they learn which
  * operations lead to them. */
 int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int type,
                              int64_t wanted, int64_t *count, void *elements)

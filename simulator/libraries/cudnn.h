@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of cuDNN: results, and descriptors, which one function fills and another
+/* Shared by the parts of cuDNN: results, and descriptors, which one function fills in and another
  * reads. */
 #ifndef SIM_CUDNN_H
 #define SIM_CUDNN_H
@@ -33,7 +33,7 @@ struct cudnn_rnn {
     enum cudnn_rnn_mode mode;
     enum cudnn_rnn_bias bias;
     int directions, type;
-    int64_t input, hidden, projection, layers; /* projection: = hidden if there is none */
+    int64_t input, hidden, projection, layers; /* projection: equals hidden if there is none */
 };
 
 /* Sequences, as a pass gets them. */
@@ -43,7 +43,7 @@ struct cudnn_rnn_data {
 
 /* Return the version that the program sees: 92600 is 9.26.0, and 8907 is 8.9.7. */
 size_t cudnnGetVersion(void);
-/* Note that a program queried a convolution's workspace; `fastest`: it tries all algorithms. */
+/* Note that a program queried a convolution's workspace; `fastest`: while trying all algorithms. */
 void cudnn_note_workspace(bool fastest);
 /* Return the bytes of an element of a type. */
 size_t cudnn_type_size(int type);

@@ -45,8 +45,8 @@ static uint64_t without_factors(uint64_t n, uint64_t largest)
     return n;
 }
 
-/* Return the work area of a length with a large prime factor, by Bluestein's algorithm: two arrays
- * of the convolution's length. Real signals go in pairs, as complex ones. */
+/* Return the work area for a length with a large prime factor, by Bluestein's algorithm: two arrays
+ * of the convolution's length. Real signals are processed in pairs, as complex ones. */
 static uint64_t bluestein(uint64_t n, uint64_t batch, bool real, uint64_t size)
 {
     uint64_t length = 2 * n - 1, signals = real ? (batch + 1) / 2 : batch, array;

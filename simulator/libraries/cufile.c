@@ -9,7 +9,7 @@
 
 #include "core/memory/content.h"
 
-/* Two codes in one register: cuFile's own, from 5001 on, and the driver's. */
+/* Two codes in one register: cuFile's own, from 5001, and the driver's. */
 enum { SUCCESS = 0, INVALID_VALUE = 5022, INTERNAL = 5030, BY_DESCRIPTOR = 1 };
 enum { CHUNK = 1 << 20 };
 
@@ -26,7 +26,7 @@ struct file {
     int descriptor;
 };
 
-/* Open the file again, through the host's cache: without it, reads must be whole blocks. */
+/* Open the file again, through the host's cache: otherwise reads would have to be whole blocks. */
 static int open_again(int descriptor)
 {
     char name[32];

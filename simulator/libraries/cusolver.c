@@ -15,7 +15,7 @@
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 2, INVALID_VALUE = 3 };
 
-/* Make a handle. It holds one of cuBLAS and a workspace. */
+/* Create a handle, which contains one of cuBLAS and a workspace. */
 int cusolverDnCreate(void **handle)
 {
     int last = 0;
@@ -36,7 +36,7 @@ int cusolverDnDestroy(void *handle)
     return SUCCESS;
 }
 
-/* --- sizes: in elements, if they are not called bytes ---------------------------------------- */
+/* --- sizes: in elements unless called bytes -------------------------------------------------- */
 
 static int64_t up(int64_t size, int64_t unit)
 {
@@ -48,7 +48,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* What a square of n takes beyond a multiple of its elements. */
+/* What a square matrix of n needs beyond a multiple of its elements. */
 struct point {
     int64_t n, rest;
 };
@@ -188,7 +188,7 @@ static int64_t gesvda(int64_t m, int64_t n, int64_t batch, bool doubles)
     return (16384 + batch * each) / (doubles ? 2 : 1);
 }
 
-/* fill: 1: the upper triangle, of which one size was seen. */
+/* fill: 1: the upper triangle, of which one size was measured. */
 static int64_t bytes_of_potrf(int64_t n, int fill)
 {
     int64_t tiles = (n + 63) / 64, last = n % 64;
@@ -196,7 +196,8 @@ static int64_t bytes_of_potrf(int64_t n, int fill)
     return up(128 + 16 * (tiles * tiles - halves), 32) + (fill ? 96 : 0);
 }
 
-/* Return an estimate: what was measured is equal for single reals, else up to 0.3 % less. */
+/* Return an estimate: equal to the measurements for single-precision reals, otherwise up to 0.3 %
+ * less. */
 static int64_t bytes_of_geev(int64_t n, int bytes)
 {
     return (4 * n * n + REST(of_geev, n)) * bytes / 4;

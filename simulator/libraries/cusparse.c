@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuSPARSE: products and sums of sparse matrices are empty, and how large they would be is not
- * known. The rest is in the list. */
+/* cuSPARSE: products and sums of sparse matrices are empty; their real size is unknown. The rest is
+ * in the list. */
 #include <stdint.h>
 
 #include "api/launch.h"
@@ -8,7 +8,7 @@
 
 enum { SUCCESS = 0 };
 
-/* Return the size of a product: nothing, and that this is not known. */
+/* Return an empty product, and note that its size is unknown. */
 int cusparseSpMatGetSize(const void *matrix, int64_t *rows, int64_t *columns, int64_t *elements)
 {
     (void)matrix;

@@ -36,7 +36,8 @@ static enum nccl_result combine_copies(void *bytes, size_t size,
     return NCCL_SUCCESS;
 }
 
-/* Combine what as many equal ranks have: at most one pass over it where they are many. */
+/* Combine the contributions of so many equal ranks: at most one pass over them if there are
+ * many. */
 static enum nccl_result combine_equal(void *bytes, size_t size,
                                       const struct nccl_operation *operation)
 {
@@ -66,7 +67,7 @@ static enum nccl_result reduce(const struct nccl_operation *operation, size_t of
     return result;
 }
 
-/* Write a part `times` times, in growing pieces. The part may lie in `to`, at its place. */
+/* Write a part `times` times, in growing pieces. The part may already be at its place in `to`. */
 static enum nccl_result repeat(char *to, const char *part, size_t size, size_t times)
 {
     size_t most = size < PIECE ? PIECE / size : 1, done = 1;
@@ -108,7 +109,7 @@ static enum nccl_result fill_parts(const struct nccl_operation *operation, const
     return result;
 }
 
-/* Say once where a program will miss what another rank has: a few int64 are the sizes of objects
+/* Report once where a program will miss what another rank has: a few int64 are the sizes of objects
  * that follow, which it will try to read. Other content may be anything. */
 static void say_absent(const struct nccl_operation *operation)
 {
@@ -131,7 +132,7 @@ static void say_absent(const struct nccl_operation *operation)
 }
 
 /* Copy what this rank does in the same group for itself: `kind` with the rank as its peer or root.
- * So lists are gathered and unequal parts exchanged, by one call for each rank. */
+ * Lists are gathered and unequal parts exchanged in this way, by one call per rank. */
 static enum nccl_result copy_own(const struct nccl_operation *operation,
                                  const struct nccl_operation *group, enum nccl_kind kind)
 {
@@ -150,8 +151,8 @@ static enum nccl_result copy_own(const struct nccl_operation *operation,
     return NCCL_SUCCESS;
 }
 
-/* Send a broadcast, or take it. In a group of them each rank is a root in turn: lists are gathered.
- */
+/* Send a broadcast, or receive it. In a group of broadcasts, each rank is the root in turn: lists
+ * are gathered. */
 static enum nccl_result broadcast(const struct nccl_operation *operation,
                                   const struct nccl_operation *group)
 {

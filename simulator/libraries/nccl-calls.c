@@ -12,7 +12,7 @@ enum { PATH_SIZE = 4096, MOST_CALLS = 1 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Open the file of this rank. -1: none is wanted, or another process of this rank writes it. */
+/* Open the file of this rank. -1: none is requested, or another process of this rank writes it. */
 static int open_file(const char *folder)
 {
     char path[PATH_SIZE];

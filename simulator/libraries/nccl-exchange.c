@@ -88,7 +88,7 @@ static enum nccl_result send_out(struct nccl_comm *comm, int rank)
     struct nccl_peer *peer = &comm->peers[rank];
     while (peer->out.first) {
         struct nccl_message *message = peer->out.first;
-        /* In one piece: a peer that reads a wrong header may end before the bytes come. */
+        /* In one piece: a peer that reads an invalid header may end before the bytes arrive. */
         ssize_t sent = send(peer->socket, at(message), rest(message), MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (later(sent))
@@ -102,7 +102,7 @@ static enum nccl_result send_out(struct nccl_comm *comm, int rank)
     return NCCL_SUCCESS;
 }
 
-/* Receive a header. They are small and come in one piece: read one when all of it is there. */
+/* Receive a header. Headers are small and arrive in one piece: read one when it is complete. */
 static enum nccl_result receive_header(struct nccl_comm *comm, int rank,
                                        struct nccl_message *message, ssize_t *got)
 {
@@ -171,7 +171,7 @@ static enum nccl_result move(struct nccl_comm *comm)
     return result;
 }
 
-/* Set the events to wait for, at most one entry a peer. Return their number. */
+/* Set the events to wait for, at most one entry per peer. Return their number. */
 static size_t waits_of(const struct nccl_comm *comm, struct pollfd *waits)
 {
     size_t count = 0;

@@ -124,7 +124,7 @@ static void destroy(struct nccl_operation *operation)
     free(operation);
 }
 
-/* Return the communicators of a list of operations that have peers to talk to, each once; NULL: no
+/* Return the communicators of a list of operations that have peers to talk to, each once. NULL: no
  * memory. */
 static struct nccl_comm **comms_of(struct nccl_operation *first, size_t *count)
 {
@@ -190,7 +190,7 @@ enum nccl_result nccl_submit(const struct nccl_operation *operation)
     return NCCL_SUCCESS;
 }
 
-/* Connect to all ranks before waiting for any: some may be this thread's own. */
+/* Connect to all ranks before waiting for any: some may be in this thread. */
 static enum nccl_result join(struct nccl_comm **comms, size_t count)
 {
     enum nccl_result result = NCCL_SUCCESS;

@@ -107,13 +107,13 @@ static enum nccl_result nobody(const struct nccl_comm *comm, int rank)
                      comm->rank, comm->size, rank);
 }
 
-/* Return whether a rank is below and missing; higher ranks connect later. */
+/* Return whether a rank is lower and missing; higher ranks connect later. */
 static bool is_below_and_missing(const struct nccl_comm *comm, int rank)
 {
     return rank < comm->rank && comm->peers[rank].socket < 0;
 }
 
-/* Connect to a rank. They start at any time: one that has not started yet refuses. */
+/* Connect to a rank. Ranks start at any time: one that has not started yet refuses. */
 static enum nccl_result connect_to(struct nccl_comm *comm, int rank, struct nccl_wait *wait)
 {
     static const struct timespec pause = {.tv_nsec = 2000000};

@@ -8,7 +8,7 @@
 enum { OP_SUM, OP_PRODUCT, OP_MAX, OP_MIN, OP_AVERAGE };
 enum { UINT8 = 1, BFLOAT16 = 9 };
 
-/* The elements that the compiler can calculate with: number, name, type. */
+/* The element types that the compiler can compute with: number, name, type. */
 #define TYPES(X)                                                                                   \
     X(0, int8, int8_t)                                                                             \
     X(1, uint8, uint8_t)                                                                           \
@@ -27,7 +27,7 @@ enum { UINT8 = 1, BFLOAT16 = 9 };
     }                                                                                              \
     break;
 
-/* Integers add like unsigned ones: overflow wraps. */
+/* Integers are added as unsigned: overflow wraps. */
 #define DEFINE(number, name, type)                                                                 \
     __attribute__((no_sanitize("signed-integer-overflow"))) static void combine_##name(            \
         type *into, const type *from, size_t count, int op)                                        \

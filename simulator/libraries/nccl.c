@@ -49,7 +49,8 @@ static bool is_alone(void)
     return sim_environment("CUDASIM_ALONE", 0);
 }
 
-/* Check: a program that starts ranks of its own has more of them than the one that is simulated. */
+/* Check the rank: a program that starts ranks itself has more of them than the one that is
+ * simulated. */
 static enum nccl_result check_alone(int size, int rank)
 {
     int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);
@@ -125,7 +126,7 @@ int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices)
         result = create(&out[rank], size, id, rank, devices ? devices[rank] : rank, false);
         rank += !result;
     }
-    /* The ranks made so far would wait for the others at the end of the group. */
+    /* The ranks created so far would wait for the others at the end of the group. */
     while (result && rank > 0)
         ncclCommAbort(out[--rank]);
     ended = (enum nccl_result)ncclGroupEnd();

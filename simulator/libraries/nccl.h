@@ -54,18 +54,18 @@ struct nccl_peer {
     struct nccl_queue out, in;
 };
 
-/* NCCL's own operators, and those that a communicator may have of the program's at a time. */
+/* NCCL's own operators, and how many custom ones a communicator may have at a time. */
 enum { NCCL_OPERATORS = 5, NCCL_SCALARS = 16 };
 
 struct nccl_comm {
     int size, rank, device;
     uint64_t allocated; /* bytes of device memory */
     struct nccl_id id;
-    unsigned number; /* among those of all ranks, of a rank that is alone */
+    unsigned number; /* for a rank that is alone: its number among all ranks */
     bool alone;      /* the other ranks are absent and not connected */
     int listener;    /* until all ranks are connected */
     _Atomic bool aborted;
-    _Atomic unsigned references; /* the program's, and one for each running operation */
+    _Atomic unsigned references; /* custom ones, and one for each running operation */
     struct nccl_peer *peers;
     struct nccl_scalar {
         bool used;

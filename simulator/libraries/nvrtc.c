@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVRTC: for which architectures it compiles. Programs choose the newest that their card has. */
+/* NVRTC: the architectures that it supports. Programs choose the newest one that their card has. */
 #include <string.h>
 
 static const int supported[] = {

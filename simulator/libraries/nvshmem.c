@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVSHMEM's memory, of this process only; other ranks are only counted. (The real library takes its
- * memory from a symmetric heap, which grows with the requests.)
+ * NVSHMEM's memory, of this process only; other ranks are only counted. (The real library allocates
+ * from a symmetric heap, which grows with the requests.)
  */
 #include <stdatomic.h>
 

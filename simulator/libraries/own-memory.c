@@ -80,8 +80,8 @@ size_t own_memory_workspace(void)
 enum { WORKSPACES = OWN_BLOCKS - 2 };
 
 /*
- * Read CUBLAS_WORKSPACE_CONFIG, ":SIZE:COUNT" in KiB, again and again: a block for each. Return how
- * many there are; 0, also where the text is bad, changes no block.
+ * Read CUBLAS_WORKSPACE_CONFIG, repeated ":SIZE:COUNT" in KiB, each a set of blocks. Return how
+ * many there are; 0, also for invalid text, changes no block.
  */
 static int read_workspaces(const char *text, size_t *blocks)
 {
@@ -102,9 +102,9 @@ static int read_workspaces(const char *text, size_t *blocks)
 }
 
 /*
- * Return what a handle holds, as cuBLAS 13.0 was measured on an H100. Without the variable it takes
- * ":16:8:32768:2", twice the workspace that NVIDIA recommends for that card; that other cards take
- * twice theirs is an estimate.
+ * Return the memory of a handle, as measured with cuBLAS 13.0 on an H100. Without the variable it
+ * uses ":16:8:32768:2", twice the workspace that NVIDIA recommends for that card; that other cards
+ * also use twice theirs is an estimate.
  */
 struct own_memory own_memory_of_blas(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a library allocates from the driver for itself, and keeps as long as its handle exists. */
+/* Memory that a library allocates from the driver for itself, and keeps as long as its handle
+ * exists. */
 #ifndef SIM_OWN_MEMORY_H
 #define SIM_OWN_MEMORY_H
 
@@ -13,7 +14,7 @@ struct own_memory {
     unsigned streams;
 };
 
-/* Allocate it; *handle owns it. The calling thread has a context: sim_enter(). Return the driver's
+/* Allocate it; *handle owns it. The calling thread has a context (sim_enter). Return the driver's
  * result. */
 int own_memory_take(const struct own_memory *sizes, void **handle);
 /* Free it; NULL is allowed. */

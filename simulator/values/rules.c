@@ -424,7 +424,7 @@ static void know_answer(void *tensor, bool answer)
     sim_know(sim_storage(tensor), SIM_KNOWN);
 }
 
-/* Let a check of values that are not known succeed. It stays unknown. */
+/* Let a check of unknown values succeed. The result stays unknown. */
 static void let_hold(void *tensor)
 {
     size_t size = (size_t)sim_numel(tensor);

@@ -11,9 +11,9 @@ enum sim_rule {
     SIM_LEFT_ALONE = 1,   /* it computes nothing */
     SIM_EVERYWHERE = 2,   /* one kernel for all devices computes by itself */
     SIM_NOT_COMPUTED = 4, /* the host's kernel would do something else */
-    SIM_COUNTS = 8,       /* how large its results are depends on values */
+    SIM_COUNTS = 8,       /* the size of its results depends on values */
     SIM_ALONG = 262144,   /* of its second argument, a dimension */
-    SIM_DECIDES = 2048,   /* its result is a boolean, for the program */
+    SIM_DECIDES = 2048,   /* its result is a boolean for the program */
     SIM_READS = 16,       /* it returns a value to the program */
     SIM_RANDOM = 32,      /* draws from a random number generator */
     SIM_FILLS = 64,       /* costs the host next to nothing */

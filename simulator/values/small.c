@@ -163,16 +163,16 @@ static bool changes(const struct sim_value *to, const struct sim_value *from)
             !are_ordered_alike(to->object, from->object));
 }
 
-/* Return whether an operator's large tensor is known, or it only writes to all of its storage: of a
- * large one nobody notes that a kernel wrote to it which does not run. */
+/* Return whether an operator's large tensor is known, or it only writes to all of its storage. For
+ * a large one, writes by kernels that do not run are not noted. */
 static bool is_sure(const struct sim_replaced *op, const void *tensor, bool written)
 {
     return (written && op->rules & SIM_OVERWRITES && sim_covers_storage(tensor)) ||
            sim_is_settled(sim_find_known(tensor));
 }
 
-/* Return whether an operator can go by all tensors, and, if asked for, whether these are integers
- * or truth values. */
+/* Return whether an operator's tensors are all usable and, if requested, all integers or
+ * booleans. */
 static bool are_sure(const struct sim_replaced *op, const struct sim_value *begin,
                      const struct sim_value *end, uint64_t writes, bool whole)
 {

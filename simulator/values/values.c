@@ -96,8 +96,8 @@ static bool in_backward(void)
 
 /* --- arguments for the host's kernel -------------------------------------------------------- */
 
-/* Make a tensor of the host with the same elements. It shares memory only where nobody writes and
- * the memory lasts: the device's. NULL: it cannot. */
+/* Create a host tensor with the same elements. It shares memory only if that is not written and
+ * outlives it: the device's. NULL: not possible. */
 static void *stand_in(struct run *run, void *tensor, bool written)
 {
     void *made;

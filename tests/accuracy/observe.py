@@ -298,7 +298,7 @@ def find_tables(claimed, modules, caches):
 
 
 def has_node(tensor):
-    """Whether autograd has a node for it. A view of a split that was written to has one, which cannot be asked for."""
+    """Whether autograd has a node for it. A view of a split that was written to has one, which cannot be queried."""
     try:
         return tensor.grad_fn is not None
     except RuntimeError:
@@ -446,7 +446,7 @@ def active_blocks():
 
 
 def watch_buckets():
-    """What DDP keeps of what its constructor's last part makes, and the start of a forward, which orders its buckets anew."""
+    """What DDP keeps of what its constructor's last part makes, and the start of a forward, which orders its buckets again."""
     def watched(plain):
         def call(self, *arguments, **keywords):
             before = active_blocks()

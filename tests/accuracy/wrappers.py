@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What FSDP, DeepSpeed's ZeRO, Opacus and BackPACK keep outside of modules and optimizers, asked from their own objects."""
+"""What FSDP, DeepSpeed's ZeRO, Opacus and BackPACK keep outside of modules and optimizers, read from their own objects."""
 import torch
 
 FSDP = {"FSDPParam"}  # FSDP2's

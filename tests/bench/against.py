@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""against.py [--only NAME,...] [--series N] [--save] OLD NEW: what this build costs beside another one, as ratios. OLD and
+"""against.py [--only NAME,...] [--series N] [--save] OLD NEW: what this build costs compared with another one, as ratios. OLD and
 NEW are build folders; tools/bench makes the old one. Ends with 1 where a cost rose: where the lower end of its interval is above
 1.02. --save writes the rows into results/bench.csv.
 
@@ -56,7 +56,7 @@ class Build:
 
 
 class Loop:
-    """A process of the training loop, recorded by a build, that takes steps when it is told to. simulate: the command
+    """A process of the training loop, recorded by a build, that runs steps on request. simulate: the command
     that gives it its device, the same for both builds, which computes no values, as a real device takes none of the processor's time."""
 
     def __init__(self, build, simulate, trace, **settings):
@@ -101,7 +101,7 @@ def run_loop(builds, folder, _, programs):
 
 
 def trace_of_the_loop(build, trace, programs, steps, **settings):
-    """Of a run of its own: bytes, and events that were told."""
+    """Of a run of its own: bytes and recorded events."""
     loop = Loop(build, programs["simulate"], trace, **settings)
     loop.take(steps)
     loop.end()
@@ -117,7 +117,7 @@ def bytes_an_event(builds, folder, _, programs):
 
 
 def light_bytes(builds, folder, _, programs):
-    """Of more steps: the first iterations are told whole."""
+    """Of more steps: the first iterations are recorded in full."""
     _, events = trace_of_the_loop(builds[1], folder / "full.mtap", programs, 100)
     sizes = [trace_of_the_loop(build, folder / f"light-{i}.mtap", programs, 100, MEMTAP_LIGHT="1")[0] / events
              for i, build in enumerate(builds)]

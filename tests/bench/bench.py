@@ -40,7 +40,7 @@ def step_ms(*command):
 
 
 class Loop:
-    """A process that takes steps when it is told to."""
+    """A process that runs steps on request."""
 
     def __init__(self, before, *options, program=LOOP):
         command = [*before, harness.PYTHON, program, "--in-turns", *options]

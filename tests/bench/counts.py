@@ -166,7 +166,7 @@ def written_bytes(shim):
 
 
 def live_bytes(options, folder):
-    """Beside the program alone."""
+    """Compared with the program alone."""
     said = []
     for recording in ({}, {"LD_PRELOAD": options.shim, "MEMTAP_QUIET": "1", "MEMTAP_THREAD": "0", "MEMTAP_STACKS": "native",
                            "MEMTAP_OUTPUT": f"{folder}/live.mtap"}):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outputs that questions.py asks: each is made once, however often it is asked."""
+"""The outputs that questions.py reads: each is created once, however often it is read."""
 
 import base64
 import collections
@@ -41,7 +41,7 @@ class Shown(str):
 
 
 def is_equal(one, other):
-    """Equal, where a number may stand beside its text."""
+    """Equal, where a number may be next to its text."""
     if isinstance(one, Shown) or isinstance(other, Shown):
         return one == other or (isinstance(other, int) and one.is_of(other)) or (isinstance(one, int) and other.is_of(one))
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
@@ -118,7 +118,7 @@ def least_sure(rows):
 
 
 def once(make):
-    """Keep what a method makes: an output is asked often."""
+    """Keep a method's result: an output is read often."""
 
     @functools.wraps(make)
     def kept(self, *arguments, **more):
@@ -355,7 +355,7 @@ class Outputs:
 
     @once
     def datasets(self):
-        """The tables of a dataset of all traces that are asked of it."""
+        """The tables of a dataset of all traces that are read."""
         python = os.environ.get("MEMTAP_TEST_PYTHON", sys.executable)
         if subprocess.run([python, "-c", "import pyarrow"], capture_output=True).returncode:
             raise Absent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forty-six questions, each asked of every output that can answer it: a row is a question with its askers, and all must say the same.
+"""Forty-six questions, each put to every output that can answer it: a row is a question with its readers, and all must agree.
 An asker takes the outputs (answers.py) and a trace's name, and returns the answer; Shown is one that a text rounds."""
 
 import json
@@ -75,7 +75,7 @@ def pair(words):
 
 
 def of_both(ask):
-    """An answer to what changed, of one that is asked of both runs."""
+    """An answer to what changed, from one that is read for both runs."""
     return lambda o, t: ask(o, pair(t)[1]) - ask(o, pair(t)[0])
 
 

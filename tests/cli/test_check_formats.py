@@ -46,7 +46,7 @@ until = 2020-01-31
 
 
 def write(folder):
-    """The limits as memtap's own JSON has them, by trace; the other formats lie beside."""
+    """The limits as memtap's own JSON has them, by trace; the other formats are next to them."""
     subprocess.run([make_traces], cwd=folder, check=True)
     (folder / "b.toml").write_text(BUDGET)
     found = {}

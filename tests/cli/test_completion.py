@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_completion.py MEMTAP: what shells complete by `memtap completion SHELL`, asked of the shells
+"""test_completion.py MEMTAP: what shells complete with `memtap completion SHELL`, according to the shells
 themselves, as far as they are installed (bash always is)."""
 import os
 import pathlib

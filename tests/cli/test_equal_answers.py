@@ -299,7 +299,7 @@ def check_page(told):
 
 @functools.cache
 def ask_page():
-    """What is asked -> what the page's analyzer says."""
+    """From each question to the answer of the page's analyzer."""
     if not analyzer:
         raise answers.Absent
     import fetch

@@ -338,7 +338,7 @@ def files_in(folder):
 
 
 def on_a_full_disk(folder, lists):
-    """Exit code 2 and a line that says why; what was there is there, and nothing is left beside it."""
+    """Exit code 2 and a line that says why; what was there is there, and nothing else is left."""
     with small_disk(folder) as disk:
         if not disk:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_progress.py MAKE-TRACES MEMTAP CLOCK: whoever waits for a second at a terminal is told how far it
+"""test_progress.py MAKE-TRACES MEMTAP CLOCK: who waits for a second at a terminal sees how far it
 is; the line is gone in the end, and never there else. How long it takes, a clock of ours says."""
 import os
 import pty

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs beside each other: which lines are to blame, and for which phase that is asked. */
+/* Comparing runs: which lines are to blame, and in which phase. */
 #include "compared.h"
 
 /* Parameters with gradients and an optimizer's state of so many bytes each. */
@@ -189,7 +189,7 @@ START_TEST(one_larger_line_is_no_larger_batch)
 }
 END_TEST
 
-/* A leak of a kilobyte, while the same megabytes are told by another line. */
+/* A leak of a kilobyte, while another line allocates the same megabytes. */
 START_TEST(what_is_offset_elsewhere_is_not_to_blame)
 {
     begin_run();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs beside each other: what is matched, what is noise, what has happened. */
+/* Comparing runs: what is matched, what is noise, what has happened. */
 #include "compared.h"
 
 START_TEST(equal_runs_have_no_difference)

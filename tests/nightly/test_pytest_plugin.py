@@ -112,7 +112,7 @@ def missing(work):
 
 
 def spellings(work):
-    """The settings are found whatever way a path is given, from a folder below, beside another project; a
+    """The settings are found whatever way a path is given, from a folder below, next to another project; a
     value that is an operand too stays one; a plugin that is named twice is one."""
     project, other, package = work / "project", work / "other", work / "package"
     for path in project / "tests", other, package / "memtap-0.1.0.dist-info":

@@ -59,7 +59,7 @@ class Suite:
 
 
 class PytestSuite(Suite):
-    """Of a package that has its tests beside it, which pytest runs: a unit is a file of them."""
+    """Of a package whose tests are next to it, which pytest runs: a unit is a file of them."""
     package = ""
     options = []
 

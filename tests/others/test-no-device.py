@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-no-device.py MEMTAP RUNTIME-PROGRAM DRIVER-PROGRAM: a program that can use no device gets the same results with memtap,
-leaves no trace, and its user is told which error it was."""
+leaves no trace, and memtap reports which error it was."""
 import os
 import subprocess
 import sys

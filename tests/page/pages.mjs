@@ -62,7 +62,7 @@ export async function show(file, fragment = "", options = {}) {
   return page;
 }
 
-/** Waits until what was asked for is drawn; the state, "ready" or "error". */
+/** Waits until the requested view is drawn; the state, "ready" or "error". */
 export async function ready(page) {
   await page.waitForFunction(() => ["ready", "error"].includes(document.documentElement?.dataset.state));
   return page.evaluate(() => document.documentElement.dataset.state);

@@ -28,7 +28,7 @@ async function isTame(page, what) {
   check(!wrong.length, `${what}: ${wrong[0]}`);
 }
 
-/** All of a run's views, each with all that it can be told to show. */
+/** All of a run's views, each with everything that it can show. */
 async function views(page, what) {
   const tabs = await page.evaluate(() => [...document.querySelectorAll("#tabs [role=tab]")].map((one) => one.id));
   for (const tab of tabs) {

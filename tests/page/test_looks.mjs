@@ -173,7 +173,7 @@ async function sizes() {
   await page.close();
 }
 
-/** A finger is told what a pointer's title says. */
+/** A finger gets the title that a pointer shows. */
 async function titles() {
   const page = await show(run, "#tab=who", { hasTouch: true });
   await page.waitForSelector(".icicle .box");

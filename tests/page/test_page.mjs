@@ -200,7 +200,7 @@ async function gestures(trace) {
   await page.close();
 }
 
-/** Each block is drawn and told; its line's other blocks, its editor, callers and callees, short-lived blocks. */
+/** Each block is drawn and described; its line's other blocks, its editor, callers and callees, short-lived blocks. */
 async function blocks(trace) {
   const out = join(folder, "blocks.html");
   make(out, trace);
@@ -282,7 +282,7 @@ async function searches(trace) {
   await page.close();
 }
 
-/** How sure a category is stands beside it as in reports. */
+/** The certainty of a category is next to it, as in reports. */
 async function certainty(trace) {
   const out = join(folder, "certainty.html"), of = {};
   make(out, trace);
@@ -354,7 +354,7 @@ async function suggests(trace) {
   await page.close();
 }
 
-/** Where a file is as it was when the program ran, its lines' text stands beside their numbers; and a block's source is told. */
+/** Where a file is as it was when the program ran, its lines' text is next to their numbers; and a block's source is shown. */
 async function sources(trace) {
   const out = join(folder, "sources.html"), text = join(folder, "s.py");
   const file = `${text}${"/home/user/train.py".replaceAll("/", `/${text}`)}${text}`; // as rename-texts names it

@@ -229,7 +229,7 @@ async function axis(page) {
   check(/ after its start/.test(await said(0.5)), "or time");
 }
 
-/** Traces that cannot be read, or have nothing, stand beside the others; so do 64. */
+/** Traces that cannot be read, or are empty, are listed next to the others; so are 64. */
 async function manyAndBad() {
   const out = join(folder, "many.html");
   const paths = Array.from({ length: 64 }, (_, i) => join(folder, `of-${i}.mtap`));

@@ -99,7 +99,7 @@ def adapt(model, rank):
 
 
 def adapt_by_peft(model, rank):
-    """The library's own adapters, beside the same layers."""
+    """The library's own adapters, next to the same layers."""
     import peft  # pylint: disable=import-outside-toplevel
     layers = [path for path, module in model.named_modules()
               if isinstance(module, nn.Linear) and any(part.isdigit() for part in path.split("."))]

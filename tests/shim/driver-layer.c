@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A CUDA driver (with BELOW) and a library that takes its place, as those that share a GPU do: what
- * it is asked for it looks up in the driver below at the first call. */
+ * it is queried for, it looks up in the driver below at the first call. */
 #include <stddef.h>
 #include <stdint.h>
 

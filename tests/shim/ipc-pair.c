@@ -10,7 +10,7 @@
 
 enum { SHARED = 3 << 20, OWN = 1 << 20 };
 
-/* Over descriptor 0 the handle comes, over 1 the other one is told that it is done. */
+/* Over descriptor 0 the handle comes, over 1 the other one learns that it is done. */
 static int import(void)
 {
     cudaIpcMemHandle_t handle;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-cupti.py MEMTAP SHIM CALLS SUBSCRIBER: CUDA's calls as CUPTI tells them, on the simulated
-device: alone, in a program that nothing is preloaded into, and beside the hooks."""
+device: alone, in a program that nothing is preloaded into, and together with the hooks."""
 import json
 import os
 import pathlib
@@ -126,7 +126,7 @@ for cupti, status in (("off", "off"), ("auto", "not needed"),
     equal(f"{cupti}: status", ran.cupti, status)
     equal(f"{cupti}: sizes", [line.split()[-1] for line in ran.lines if "malloc" in line],
           list(SIZES))
-# Nothing is preloaded into this one, and it is linked to CUPTI: that is left to it, unless asked.
+# Nothing is preloaded into this one, and it is linked to CUPTI: that is left to it, unless requested.
 left = injected(subscriber)
 equal("a program with CUPTI", (left.out, left.lines), (["subscribe 0, told 2"], []))
 equal("said so", "CUPTI is not used: the program uses it itself" in left.err, True)

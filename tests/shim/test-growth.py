@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memtap looks up beside the hot path grows with the number of objects, not faster: programs with n
+"""What memtap looks up outside the hot path grows with the number of objects, not faster: programs with n
 and with four times as many modules, by the work that their traces tell (no times)."""
 import json
 import os

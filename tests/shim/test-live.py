@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-live.py [--kills N] [--seed N] MEMTAP SHIM ALLOC-THREADS FOLLOW-TRACE: a trace whose program lives is never
+"""test-live.py [--kills N] [--seed N] MEMTAP SHIM ALLOC-THREADS FOLLOW-TRACE: a trace whose program is running is never
 taken for one of a dead program, whatever the program does with its files; commands that read or rewrite
 it meanwhile harm nothing; and SIGKILL at any moment loses nothing. A quarter of the kills falls into
 shutil.copytree of the run's folder. The seed that is printed repeats a run."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-metrics.py MEMTAP SHIM: memtap metrics --follow beside a program: the file is whole whenever it is read, grows with
+"""test-metrics.py MEMTAP SHIM: memtap metrics --follow next to a running program: the file is whole whenever it is read, grows with
 the program, and has at the end what memtap metrics prints; then memtap metrics ends, however the program did. Likewise the profiles of
 memtap export --every, of which so many remain as are to be kept."""
 import contextlib

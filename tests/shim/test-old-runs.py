@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-old-runs.py SHIM ALLOC-THREADS: MEMTAP_KEEP_RUNS removes the traces of ended runs that are too old, or too much together;
-nothing else: no copy, no other's file, no trace with another name, and none of a process that lives."""
+nothing else: no copy, no other's file, no trace with another name, and none of a running process."""
 import os
 import shutil
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a trace says of the requests of fake-allocator.c, whose records have the layouts of PyTorch's
-releases, against what the program says; and that of another layout nothing is told."""
+releases, against what the program says; and that nothing is reported for another layout."""
 import os
 import pathlib
 import subprocess

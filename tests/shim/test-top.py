@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-top.py MEMTAP SHIM: memtap top on a terminal and as text, beside programs that run, end, are killed, come later or
+"""test-top.py MEMTAP SHIM: memtap top on a terminal and as text, for programs that run, end, are killed, come later or
 are none. Whatever ends it, the terminal is as it was."""
 import os
 import pathlib

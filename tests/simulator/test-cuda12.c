@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime of CUDA 12, beside that of CUDA 13, to which this program is linked. */
+/* The runtime of CUDA 12, next to that of CUDA 13, to which this program is linked. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

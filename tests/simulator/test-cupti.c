@@ -7,7 +7,7 @@
 
 enum { MOST = 64 };
 
-/* What was told, in order. */
+/* What was reported, in order. */
 static struct {
     CUpti_CallbackDomain domain;
     CUpti_CallbackId id;
@@ -73,7 +73,7 @@ START_TEST(calls_are_reported_before_and_after)
     begin();
     want(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020);
     ck_cuda(cudaMalloc(&address, 12345));
-    ck_cuda(cudaFree(address)); /* nobody asked for that */
+    ck_cuda(cudaFree(address)); /* no callback is subscribed for that */
     ck_assert_int_eq(count, 2);
     ck_assert_int_eq(seen[0].site, CUPTI_API_ENTER);
     ck_assert_str_eq(seen[0].name, "cudaMalloc");

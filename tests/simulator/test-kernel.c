@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compiled programs register, and what can be asked about kernels. */
+/* What compiled programs register, and which queries about kernels work. */
 #include <string.h>
 
 #include "sim-test.h"

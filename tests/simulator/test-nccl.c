@@ -288,7 +288,7 @@ START_TEST(nobody_waits_for_the_dead)
 }
 END_TEST
 
-/* Ranks that disagree are told so. */
+/* Ranks that disagree get an error. */
 static void disagree(struct comm *comm, int rank)
 {
     int32_t *number = on_device((int32_t[2]){rank}, 2);

@@ -19,7 +19,7 @@ def backward(weights):
 
 
 def gradients():
-    """`.grad` of leaves, which is set anew in each step."""
+    """`.grad` of leaves, which is set again in each step."""
     weights = parameters(n)
     for _ in range(3):
         backward(weights)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole device, as NVML tells it at the end of a training loop: the context, PyTorch's segments,
-what was allocated beside them, and what others have, to the byte; and the report's table of it."""
+what was allocated outside them, and what others have, to the byte; and the report's table of it."""
 import json
 import os
 from pathlib import Path

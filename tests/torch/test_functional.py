@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that a step makes anew, for a module that torch.func runs with them, are parameters at every moment; the
-state and the gradients beside them are not."""
+"""Parameters that a step creates again, for a module that torch.func runs with them, are parameters at every moment; the
+state and the gradients next to them are not."""
 import json
 from collections import Counter
 from pathlib import Path

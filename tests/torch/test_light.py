@@ -13,7 +13,7 @@ PROGRAMS = {case: (PROGRAM, case) for case in CASES} | {
     "amp": (ZOO / "amp.py", "--steps", 8, "--batch", 8),
     "kv_cache": (ZOO / "kv_cache.py", "--tokens", 16, "--batch", 8),
 }
-# Times as many events. A window ends with each of the writer's turns: where steps take longer, more is told.
+# Times as many events. A window ends with each of the writer's turns: where steps take longer, more is recorded.
 LEAST_SAVED = dict.fromkeys(("steady", "late_peak", "leak", "late_optimizer", "kv_cache"), 3)
 ODD_SIZE = 77 * 256 * 4  # of light.py's batch
 EXACT = 0.999  # of the bytes
@@ -79,7 +79,7 @@ def told_after(trace, steps):
 
 
 def save(forks, work):
-    """The copy has what was recorded up to then, and the iterations that were asked for."""
+    """The copy has what was recorded up to then, and the requested iterations."""
     trace, copy = work / "saved.mtap", work / "copy.mtap"
     code, output = forks.run(trace, PROGRAM, "saved", MEMTAP, copy, env={"MEMTAP_LIGHT": "1"})
     check(code == 0 and "saved: 0" in output, f"saved ended with {code}: {output}")

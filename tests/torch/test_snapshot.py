@@ -24,7 +24,7 @@ def agree(what, ours, theirs):
 
 
 def blocks_of(trace, entries):
-    """PyTorch notes the size that was asked for, the trace the block's: up to 512 bytes more, or up
+    """PyTorch notes the requested size, the trace the block's: up to 512 bytes more, or up
     to 1 MiB that is not worth splitting off."""
     names = {"alloc": "alloc", "free_requested": "free"}
     ours = [(e["record"], e["address"], e["size"]) for e in trace.of("alloc", "free")]
@@ -37,7 +37,7 @@ def blocks_of(trace, entries):
 
 
 def requests_of(trace, entries):
-    """What was asked of the allocator: sizes, streams, and when it had a block again."""
+    """Requests to the allocator: sizes, streams, and when it had a block again."""
     ours, unused, stream, waits = [], 0, None, False
     for e in trace.of("alloc", "free", "request", "request_stream", "free_waits", "free_done"):
         if e["record"] == "request":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterations are told by optimizers' steps, also where these allocate nothing, and where gradients are
+"""Iterations are counted by optimizer steps, also where these allocate nothing, and where gradients are
 kept."""
 import json
 from pathlib import Path

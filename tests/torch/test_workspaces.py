@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch allocates for cuBLAS to work in is called so, whatever its size and whoever asked first,
+"""What PyTorch allocates for cuBLAS to work in is a workspace, whatever its size and whoever requested it first,
 with every kind of stacks; a tensor that comes to its address later is none. So is the buffer by which autotuning clears the
 card's cache."""
 import json

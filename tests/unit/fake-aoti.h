@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a PyTorch says of every tensor when it is asked through its C interface. */
+/* What PyTorch's C interface reports about every tensor. */
 #ifndef MT_TESTS_FAKE_AOTI_H
 #define MT_TESTS_FAKE_AOTI_H
 

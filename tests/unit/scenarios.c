@@ -437,7 +437,7 @@ static void pin_memory(struct mt_builder *b)
     mt_build_event4(b, MT_CUDA_MALLOC, host + 16 * MT_MIB, 1 * MT_MIB, 0, MT_API_CU_MEM_HOST_ALLOC);
 }
 
-/* A workspace of cuBLAS beside PyTorch's segment, and what the device says of it all. */
+/* A workspace of cuBLAS next to PyTorch's segment, and the device's totals. */
 void mt_scenario_balance(struct mt_builder *b)
 {
     describe(b, "command=python serve.py");

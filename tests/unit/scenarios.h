@@ -60,7 +60,7 @@ void mt_scenario_oom_in_library(struct mt_builder *builder);
  * block of 2 MiB each. */
 void mt_scenario_fragmented(struct mt_builder *builder);
 
-/* PyTorch, a library beside it, another process, and a device that was asked; memory runs out. */
+/* PyTorch, a library, another process, and a device that was sampled; memory runs out. */
 void mt_scenario_balance(struct mt_builder *builder);
 
 /* A program that runs every night: 8 MiB of parameters, and bytes of activations. */

@@ -26,7 +26,7 @@ struct mt_ring *mt_tail_builder_ring(struct mt_tail_builder *builder, uint32_t t
 /* The tail so far; the builder's. */
 unsigned char *mt_tail_builder_bytes(struct mt_tail_builder *builder, size_t *size);
 
-/* Writes it beside a trace. */
+/* Write it next to a trace. */
 void mt_tail_builder_write(struct mt_tail_builder *builder, const char *trace);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The allocator's settings, as the releases read them. What is expected was asked of PyTorch
+/* The allocator's settings, as the releases read them. The expected results come from PyTorch
  * itself. */
 #include "planner/allocator/conf.h"
 #include "tests/support/run-tests.h"

@@ -278,7 +278,7 @@ START_TEST(renamed_sites_are_no_change)
 }
 END_TEST
 
-/* Noise moves the step of one series by a night: it is told as one. */
+/* Noise moves the step of one series by a night: it is reported as one. */
 START_TEST(one_cause_is_one_step)
 {
     static const uint64_t noise[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};

@@ -266,7 +266,7 @@ START_TEST(one_unmap_may_end_several)
 }
 END_TEST
 
-/* As NCCL gives memory back: by a handle that it asks for anew. */
+/* As NCCL returns memory: by a handle that it requests again. */
 START_TEST(a_requested_handle_is_released_too)
 {
     create(HANDLE, 2 * MT_MIB);

@@ -37,8 +37,8 @@ static void add(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
     ck_assert_int_eq(rc, 0);
 }
 
-/* Begin, once for all tests, behind the events that are told whole, with a peak that is not reached
- * again. */
+/* Begin, once for all tests, after the events that are recorded in full, with a peak that is not
+ * reached again. */
 static void begin(void)
 {
     now_ns = 0;
@@ -73,7 +73,7 @@ START_TEST(labels_of_passing_blocks_are_left_out)
 }
 END_TEST
 
-/* Such a label is told, once for each place, since the window does not find its block. */
+/* Such a label is recorded once for each place, since the window does not find its block. */
 START_TEST(labels_within_passing_blocks_are_recorded_once)
 {
     add(MT_ALLOC, BLOCK, SIZE, SIZE);

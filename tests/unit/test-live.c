@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is live, told anew, is analyzed as it was: the past may be forgotten. */
+/* Live memory that is written again is analyzed as it was: the past may be dropped. */
 #include "analyzer/findings/analysis.h"
 #include "preload/live/live.h"
 #include "scenarios.h"
@@ -319,7 +319,7 @@ START_TEST(physical_memory_survives)
         const struct mt_cuda_level *a = &whole.replay.cuda;
         for (size_t forgotten = 1; forgotten < end; forgotten++) {
             if (happens[forgotten].kind == MT_CUDA_FREE_FAILED)
-                continue; /* a free is told before it is known to have failed */
+                continue; /* a free is recorded before it is known to have failed */
             struct mt_analysis part = analyze(path, forgotten, 0);
             const struct mt_cuda_level *b = &part.replay.cuda;
             ck_assert_msg(b->heap.total[1].bytes == a->heap.total[1].bytes &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace's program asked for (planner/requests), and what is made of it (planner/plan). */
+/* The requests of a trace's program (planner/requests), and their replay (planner/plan). */
 #include "planner/plan/packing.h"
 #include "planner/plan/plan.h"
 #include "tests/support/run-tests.h"
@@ -70,7 +70,7 @@ START_TEST(packing_keeps_what_waits)
 }
 END_TEST
 
-/* What is asked by a trace that a function builds. */
+/* The requests of a trace that a function builds. */
 static const struct mt_requests *gather(void (*build)(struct mt_builder *), struct mt_gathering **g,
                                         size_t *n)
 {
@@ -172,7 +172,7 @@ START_TEST(requests_of_two_devices_are_known)
 }
 END_TEST
 
-/* A segment goes, by C++: before the next allocation CUDA is asked for memory, or not. */
+/* A segment is freed by C++: before the next allocation, memory is requested from CUDA, or not. */
 static void frees(struct mt_builder *builder)
 {
     for (unsigned i = 0; i < 2; i++) {

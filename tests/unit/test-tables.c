@@ -240,7 +240,7 @@ START_TEST(a_live_block_costs_96_bytes)
 }
 END_TEST
 
-/* What is found by address while records come and go, beside a plain model. */
+/* What is found by address while records come and go, compared with a plain model. */
 START_TEST(heap_finds_each_block)
 {
     struct mt_heap heap = {0};

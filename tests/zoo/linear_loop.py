@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three forward passes of one big linear layer, and the memory that each line takes: 2 GB for the
-layer, 0.2 GB for an input, 1 GB for an output. The second input is made while the first lives."""
+layer, 0.2 GB for an input, 1 GB for an output. The second input is created while the first is live."""
 import argparse
 
 import torch

@@ -87,7 +87,7 @@ static int make_plans(const struct mt_analysis *analysis, const struct plan_argu
     return 0;
 }
 
-/* Fill in what was asked for, or what makes sense. 0, -ENOMEM, or an exit code after a message. */
+/* Set what was requested, or sensible defaults. 0, -ENOMEM, or an exit code after a message. */
 static int model_changes(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
                          const struct mt_plan *plan, struct mt_cut_run *cut,
                          struct mt_modelled_changes *changes)
@@ -156,7 +156,7 @@ static int show(const struct mt_analysis *analysis, const struct plan_arguments 
     return mt_finish_output(mt_fail_open(arguments->trace.path, &ended, exit_code(shown)));
 }
 
-/* Choose only the device that is asked for. */
+/* Select only the requested device. */
 static size_t choose(const struct mt_trace_arguments *arguments,
                      const struct mt_requests **requests, size_t n)
 {

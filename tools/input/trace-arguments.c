@@ -249,8 +249,8 @@ static int pick_rank(struct mt_trace_arguments *arguments)
     return 0;
 }
 
-/* Return whether the whole trace is asked for: a page shows all of it, with autograd's labels and
- * memtap's own rules only. */
+/* Return whether the whole trace is requested: a page shows all of it, with autograd's labels and
+ * only memtap's own rules. */
 static bool is_unfiltered(const struct mt_trace_arguments *arguments)
 {
     static const struct mt_filter everything;

@@ -24,7 +24,7 @@
  * Reports as text in a page, for a browser that cannot draw its views and for readers of the file.
  */
 
-/* Each line is read from its file anew. */
+/* Each line is read from its file again. */
 #define SOURCE_LINES_MAX 2000u
 
 /* What the page draws of a request that failed. */
@@ -267,8 +267,8 @@ static void put_base64(FILE *out, const unsigned char *bytes, size_t size)
     }
 }
 
-/* Open a trace, or a copy with the names of its native frames: a browser has no libraries to look
- * them up in. What is beside a trace that still grows is about the trace as it is. */
+/* Open a trace, or a copy with the names of its native frames, since a browser has no libraries to
+ * look them up in. Files next to a trace that still grows describe its current state. */
 static FILE *open_named(const char *path)
 {
     struct mt_trace_error error = {0};
@@ -285,8 +285,8 @@ static FILE *open_named(const char *path)
     return fopen(path, "rb");
 }
 
-/* Copy a file into the page: a trace, or what is beside it, if that is there. Return 0 or a
- * negative errno. */
+/* Copy a file into the page: a trace, or a file next to it, if it exists. Return 0 or a negative
+ * errno. */
 static int put_file(FILE *out, const struct carried *trace, const char *path)
 {
     unsigned char bytes[3 << 14];

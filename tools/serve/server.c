@@ -118,7 +118,7 @@ static struct connection *oldest(struct server *server, bool is_answered)
     return found;
 }
 
-/* Store the whole response with the connection, dropping responses that nobody reads. */
+/* Store the whole response with the connection, dropping responses that are not read. */
 static void reply(struct server *server, struct connection *connection, const char *status,
                   const struct mt_answer *answer)
 {

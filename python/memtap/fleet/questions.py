@@ -31,7 +31,7 @@ class Asked:
     least_bytes: int = 1 << 20
 
     def as_sql(self) -> str:
-        """The table asked."""
+        """Return the statement that creates the table of these settings."""
         return (
             f"SELECT '{job_name(self.job)}' AS job, CAST({self.stages} AS BIGINT) AS stages, CAST({self.tensor_parallel} AS BIGINT) AS "
             f"tensor_parallel, CAST({self.mads} AS DOUBLE) AS mads, CAST({self.least_share} AS DOUBLE) AS least_share, "

@@ -17,9 +17,9 @@ static void *map_with(void *at, size_t size, bool usable, int how)
     void *address = mmap(at, size, usable ? PROT_READ | PROT_WRITE : PROT_NONE, flags, -1, 0);
     if (address == MAP_FAILED)
         return NULL;
-    /* A written byte must not commit 2 MiB; nor must a read byte. */
+    /* Neither writing nor reading a byte may commit 2 MiB. */
     madvise(address, size, MADV_NOHUGEPAGE);
-    /* A core dump of a 141 GB device is of no use. */
+    /* A core dump of a 141 GB device would be useless. */
     madvise(address, size, MADV_DONTDUMP);
     return address;
 }
@@ -45,7 +45,7 @@ void *sim_pages_map(size_t size, size_t alignment, bool usable)
     return (void *)aligned;
 }
 
-/* Far from the places of programs, libraries and stacks on Linux, on x86-64 and aarch64. */
+/* Far from programs, libraries and stacks on Linux, on x86-64 and aarch64. */
 static const uint64_t of_memory = UINT64_C(0x100000000000), of_reserves = UINT64_C(0x300000000000);
 static const uint64_t room = UINT64_C(0x200000000000);
 

@@ -19,7 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stretch *stretches; /* oldest first, so addresses fall */
 static size_t n, capacity;
 
-/* Return the first of so many free pages, the lowest; `stretch->pages`: there are none. */
+/* Return the lowest run of so many free pages; `stretch->pages`: none. */
 static size_t find_free(const struct stretch *stretch, size_t pages)
 {
     size_t free = 0;

@@ -251,7 +251,7 @@ int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of
 {
     int error = 0;
     pthread_mutex_lock(&state.lock);
-    /* A stream that outlived its context is no longer counted. */
+    /* A stream that outlives its context is no longer counted. */
     unsigned streams = change < 0 && !device->streams ? 0 : device->streams + (unsigned)change;
     uint64_t bytes = memory_of(streams);
     if (bytes > device->for_streams) {

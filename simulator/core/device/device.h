@@ -27,7 +27,7 @@ struct sim_device {
     unsigned streams;       /* that there are */
     uint64_t stacks;        /* memory of all threads' stacks beyond a context's own share */
     uint64_t for_streams;   /* memory allocated for streams; kept until their context ends */
-    _Atomic uint32_t peers; /* devices whose memory it may use: a bit each */
+    _Atomic uint32_t peers; /* devices whose memory it may use, one bit each */
     struct sim_context primary;
 };
 
@@ -35,7 +35,7 @@ struct sim_device {
 struct sim_thread {
     int device;                  /* the runtime's current device */
     int error;                   /* the runtime's last error */
-    int capture_mode;            /* its mode while others capture: capture.h */
+    int capture_mode;            /* its mode while others capture (capture.h) */
     struct sim_context *context; /* the driver's current context, NULL: none yet */
 };
 SIM_API extern _Thread_local struct sim_thread sim_thread

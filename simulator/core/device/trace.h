@@ -31,7 +31,7 @@ struct sim_call {
     void *result;
     bool after; /* the call has returned */
     unsigned number;
-    uint64_t data; /* the listener's own, from the call to its return */
+    uint64_t data; /* the listener's own data, from the call to its return */
 };
 
 struct sim_listener {

@@ -102,7 +102,8 @@ int sim_mipmaps_destroy(struct sim_mipmaps *mipmaps)
     return 0;
 }
 
-/* Resolve a side to memory: its begin, and the distance of rows and planes. -EINVAL: outside. */
+/* Resolve a side to memory: its start, and the distance between rows and planes. -EINVAL:
+ * outside. */
 static int resolve(const struct sim_side *side, const struct sim_copy3d *copy, char **start,
                    size_t *pitch, size_t *plane)
 {

@@ -36,9 +36,9 @@ SIM_API size_t sim_array_size(const struct sim_array *array);
 struct sim_side {
     struct sim_array *array;
     void *address;
-    size_t pitch, height, width; /* height: rows of a plane; width is only kept */
+    size_t pitch, height, width; /* height: rows per plane; width is stored without effect */
     size_t x, y, z;
-    int kind; /* the driver's kind of memory; only kept */
+    int kind; /* the driver's kind of memory; stored without effect */
 };
 
 struct sim_copy3d {

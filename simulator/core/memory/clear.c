@@ -30,7 +30,7 @@ void sim_clear(void *address, size_t size)
         return;
     }
     sim_clear_in_place(start, (size_t)(first - start));
-    /* Drops the pages of a shared file; else our own. */
+    /* Drop the pages of a shared file, or else our own. */
     if (madvise(first, (size_t)(last - first), MADV_REMOVE))
         madvise(first, (size_t)(last - first), MADV_DONTNEED);
     sim_clear_in_place(last, (size_t)(end - last));

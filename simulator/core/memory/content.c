@@ -46,7 +46,7 @@ static void copy_differing(char *to, const char *from, size_t size)
     }
 }
 
-/* Copy what has contents of a large piece of a device, which may be an object. */
+/* Copy the parts of a large piece of a device that have contents; the piece may be an object. */
 static void copy_written(char *to, const char *from, size_t size)
 {
     for (size_t part; size; to += part, from += part, size -= part) {
@@ -94,7 +94,7 @@ static size_t span(size_t pitch, size_t width, size_t height)
 /* What thrust's searches copy from the device: the pair of a bool or a number, and an index. */
 enum { FOUND_PAIR = 2 * sizeof(int64_t) };
 
-/* Bring what a kernel that did not run would have left. false: nobody knows better. */
+/* Provide what a kernel that did not run would have written. Return false if it is unknown. */
 static bool give_answer(char *to, size_t size)
 {
     static const int64_t found[] = {1, 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of another interface (such as Vulkan), as a descriptor. Devices of other interfaces are
- * not simulated: this is the memory behind the descriptor if it can be mapped, else pages that
- * begin as zeros. It uses no memory of this process's devices.
+ * Memory of another interface (such as Vulkan), given as a descriptor. Devices of other interfaces
+ * are not simulated: this is the memory behind the descriptor if it can be mapped, or else zeroed
+ * pages. It uses no memory of this process's devices.
  */
 #ifndef SIM_EXTERNAL_H
 #define SIM_EXTERNAL_H

@@ -69,7 +69,7 @@ int sim_multicast_add(struct sim_physical *object, int device)
     return error;
 }
 
-/* Return the binding of the device's memory that begins there; team->used: none. */
+/* Return the binding of the device's memory that begins there, or team->used if there is none. */
 static size_t find(const struct sim_team *team, int device, size_t at)
 {
     size_t i = 0;
@@ -79,7 +79,7 @@ static size_t find(const struct sim_team *team, int device, size_t at)
     return i;
 }
 
-/* Bind memory. The driver would wait until all devices were added, maybe by another process. */
+/* Bind memory. The driver would wait until all devices were added, possibly by another process. */
 static int bind(struct sim_physical *object, struct binding binding, size_t offset)
 {
     struct sim_team *team = object ? object->team : NULL;

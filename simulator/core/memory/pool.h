@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory pools: cudaMallocAsync and similar calls. A pool takes memory of its device in pieces of
- * 32 MiB, keeps freed memory, and returns it when the program waits for something, down to its
- * threshold. The driver maps free memory behind any address: a pool has no fragments.
+ * Memory pools: cudaMallocAsync and similar calls. A pool allocates memory of its device in pieces
+ * of 32 MiB, keeps freed memory, and returns it, down to its threshold, when the program waits for
+ * something. The driver can map free memory at any address, so a pool does not fragment.
  */
 #ifndef SIM_POOL_H
 #define SIM_POOL_H

@@ -21,8 +21,8 @@ SIM_API report_function REPORT;
 
 enum { TYPE_MASK = 0xff, TYPE_CUDA = 1 };
 
-/* Find the next function. Python loads PyTorch's libraries out of dlsym's sight, but a handle sees
- * them. */
+/* Find the next function. Python loads PyTorch's libraries where RTLD_NEXT does not find them, but
+ * a handle does. */
 static report_function *find_next(void)
 {
     static _Atomic(report_function *) next;

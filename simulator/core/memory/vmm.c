@@ -42,7 +42,7 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
     struct sim_device *device = sim_device(number);
     if (!device || !is_multiple(size))
         return -EINVAL;
-    /* A program that allocates has a context, which must also fit when it is created. */
+    /* A program that allocates has a context, which must fit before it is created. */
     if (sim_primary_up(number))
         return -ENOMEM;
     struct sim_physical *physical = calloc(1, sizeof(*physical));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels by their functions: names, and where their parameters are, as the program's images have
- * it. Kernels of libraries, which have no image here, consist of a name and a number of words. */
+/* Kernels by their functions: names and parameter layouts, from the program's images. Kernels of
+ * libraries, which have no image here, consist of a name and a number of words. */
 #ifndef SIM_KERNELS_H
 #define SIM_KERNELS_H
 

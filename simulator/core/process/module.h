@@ -5,7 +5,7 @@
 
 #include "../base/base.h"
 
-/* The compiler puts this into a program, once a source file: a wrapper around a list of images. */
+/* The compiler adds this to a program, once per source file: a wrapper around a list of images. */
 struct sim_image_wrapper {
     uint32_t magic, version;
     const unsigned char *list;

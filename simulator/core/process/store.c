@@ -182,7 +182,7 @@ void TCP(void *store, struct text *host, struct tcp_options *options)
     static const char here[] = "127.0.0.1";
     tcp_function *real = (tcp_function *)(uintptr_t)find_real(TCP_NAME);
     uint64_t port = sim_environment("CUDASIM_RENDEZVOUS", 0);
-    /* A string has room for 15 characters at least. */
+    /* A string has room for at least 15 characters. */
     if (is_alone() && port) {
         check_workers(options);
         memcpy(host->at, here, sizeof(here));
@@ -210,7 +210,8 @@ static void keep(const struct text *key)
     pthread_mutex_unlock(&kept_lock);
 }
 
-/* Find what this rank has set for itself where another one would have set `key`. */
+/* Find the value that this rank has set for itself under the key that corresponds to another rank's
+ * `key`. */
 static bool find_own(const struct text *key, struct text *own)
 {
     bool is_found = false;

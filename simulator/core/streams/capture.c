@@ -16,7 +16,7 @@ struct sim_capture {
     uint64_t id;
     enum sim_capture_mode mode;
     pthread_t thread; /* the thread that began it */
-    int device;       /* of its origin, which may end before it */
+    int device;       /* of its origin, which may be destroyed first */
     bool invalid, borrowed;
 };
 

@@ -32,7 +32,7 @@ void sim_graph_destroy(struct sim_graph *graph)
 
 /* --- nodes ------------------------------------------------------------------------------- */
 
-/* Take what a node keeps of its work: copy children, hold memory once more. */
+/* Copy what a node keeps of its work: child graphs are copied, memory gets another reference. */
 static int keep_work(struct sim_node *node, const struct sim_work *work)
 {
     node->work = *work;
@@ -111,8 +111,8 @@ void sim_node_remove(struct sim_node *node)
     free_node(node);
 }
 
-/* Return whether a node leads to another. Graphs may be deep, and the thread's stack is not: the
- * walk keeps its own. */
+/* Return whether a node leads to another. Graphs may be deep and the thread's stack small, so the
+ * walk has its own stack. */
 bool sim_node_leads_to(const struct sim_node *node, struct sim_node *later)
 {
     struct sim_node **open = malloc((later->graph->count + 1) * sizeof(*open));
@@ -175,7 +175,7 @@ struct sim_graph *sim_graph_clone(const struct sim_graph *graph)
         if (!error)
             copy->nodes[i]->origin = graph->nodes[i];
     }
-    /* A node's mark is its place, to look up the copies of the nodes that it waits for. */
+    /* A node's mark is its index, to look up the copies of the nodes that it waits for. */
     for (size_t i = 0; !error && i < graph->count; i++)
         graph->nodes[i]->mark = (unsigned)i;
     for (size_t i = 0; !error && i < graph->count; i++) {

@@ -28,7 +28,7 @@ enum sim_node_type {
 struct sim_kernel {
     void *function;
     unsigned grid[3], block[3], shared;
-    void **parameters, **extra; /* the program's; unknown after a capture */
+    void **parameters, **extra; /* set by the program; unknown after a capture */
 };
 
 struct sim_fill {
@@ -109,7 +109,8 @@ SIM_API int sim_graph_draw(const struct sim_graph *graph, const char *path);
 /* Instantiation flag: a launch first frees memory that the last one has not freed. */
 enum { SIM_GRAPH_AUTO_FREE = 1 };
 
-/* Memory of a graph: it has an address when the node is created, and memory from launch to free. */
+/* Memory of a graph: its address is assigned when the node is created; it has memory from launch to
+ * free. */
 struct sim_graph_memory {
     _Atomic unsigned references; /* nodes */
     int device;
@@ -123,7 +124,8 @@ SIM_API int sim_graph_memory_create(int device, size_t size, struct sim_graph_me
 SIM_API void sim_graph_memory_release(struct sim_graph_memory *memory);
 /* Return a graph's memory that begins at the address, held; NULL if there is none. */
 SIM_API struct sim_graph_memory *sim_graph_memory_at(void *address);
-/* Begin and end its use, by a launch. Return 0, -EINVAL if it is in use, or not, or -ENOMEM. */
+/* Start and end its use by a launch. Return 0, -EINVAL if it is already in use (start) or not in
+ * use (end), or -ENOMEM. */
 int sim_graph_memory_begin(struct sim_graph_memory *memory);
 int sim_graph_memory_end(struct sim_graph_memory *memory);
 /* User objects: counted, with a destructor. */
@@ -131,7 +133,8 @@ struct sim_object;
 SIM_API struct sim_object *sim_object_create(void *data, void (*destroy)(void *), unsigned count);
 SIM_API int sim_object_retain(struct sim_object *object, unsigned count);
 SIM_API int sim_object_release(struct sim_object *object, unsigned count);
-/* Make the graph hold `count` more references, or fewer. move: they were the caller's. */
+/* Make the graph hold `count` more references, or fewer. move: they are transferred from the
+ * caller. */
 SIM_API int sim_graph_hold(struct sim_graph *graph, struct sim_object *object, unsigned count,
                            bool move);
 SIM_API int sim_graph_let_go(struct sim_graph *graph, struct sim_object *object, unsigned count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work is done when it is submitted: a stream has nothing in flight. Work takes no time, so an
- * event is at the ms of its number: what measures (an autotuner) finds all equal, and soon enough
- * turns.
+ * Work is done when it is submitted: nothing is ever in flight on a stream. Work takes no time, so
+ * an event's time is its number in ms: an autotuner that measures finds all choices equal, and
+ * finishes soon.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ struct sim_stream *sim_stream(void *handle)
 }
 
 /*
- * Return what so many streams take, as an H100 was measured to: 512 and 48 KiB each, cut from pages
- * of 2 MiB. A context's own pages hold the 512 KiB of the first stream and the 48 KiB of the
- * first 35.
+ * Return the memory of so many streams, as measured on an H100: 512 and 48 KiB each, from pages of
+ * 2 MiB. A context's own pages contain the 512 KiB of the first stream and the 48 KiB of the first
+ * 35.
  */
 static uint64_t memory_of(uint64_t streams)
 {
@@ -131,7 +131,7 @@ int sim_event_elapsed(const struct sim_event *from, const struct sim_event *to, 
     return 0;
 }
 
-/* Events that other processes open: all recorded work is done, in every process. */
+/* Events that other processes open: all recorded work is complete, in every process. */
 
 enum { MAGIC = 0x656d6973 };
 enum { INTERPROCESS = 4 };

@@ -5,7 +5,7 @@
 
 #include "../base/base.h"
 
-/* The nodes of a graph that come last in a capture. */
+/* The last nodes of a graph in a capture. */
 struct sim_tips {
     struct sim_node **nodes;
     size_t count;
@@ -25,7 +25,7 @@ struct sim_event {
     unsigned flags;
     uint64_t capture;      /* the capture that it was recorded in, 0: none */
     struct sim_tips tips;  /* the stream's, at that time */
-    _Atomic uint64_t time; /* ms: which record it was, 0: never recorded */
+    _Atomic uint64_t time; /* ms: number of the record; 0: never recorded */
 };
 
 /* Return the stream behind a handle: 0, 1 (legacy) and 2 (per thread) are the default stream. */
@@ -50,7 +50,7 @@ struct sim_ipc_event {
     char reserved[48];
 };
 
-/* Export an event. -EINVAL: it was not made for other processes. */
+/* Export an event. -EINVAL: it was not created for other processes. */
 SIM_API int sim_ipc_export_event(const struct sim_event *event, struct sim_ipc_event *handle);
 SIM_API int sim_ipc_open_event(const struct sim_ipc_event *handle, struct sim_event **out);
 

@@ -36,7 +36,7 @@ static struct known *slot_of(uintptr_t storage)
     }
 }
 
-/* Make room for one more. Fresh storages are left out. false: no memory. */
+/* Make room for one more entry. Fresh storages are dropped. Return false if there is no memory. */
 static bool grow(void)
 {
     struct known *old = table.slots;

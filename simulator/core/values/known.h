@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which contents are the program's: what it copied to the device, and what was computed from that
+ * Which contents are known: what the program copied to the device, and what was computed from that
  * alone. A content belongs to a tensor's storage and is found by the address of its first byte.
  * Thread-safe.
  */
@@ -17,7 +17,7 @@ enum sim_known {
     SIM_CHOSEN,  /* depends on a choice among many unknown values: valid, but arbitrary */
     SIM_FOUND,   /* a mask of unknown values, or what was computed from one: true as often as
                   * CUDASIM_BOXES says */
-    SIM_UNKNOWN, /* a kernel that did not run would have written it */
+    SIM_UNKNOWN, /* would have been written by a kernel that did not run */
 };
 
 SIM_API enum sim_known sim_known(const void *storage);
@@ -29,12 +29,13 @@ static inline bool sim_is_settled(enum sim_known known)
 
 SIM_API void sim_know(const void *storage, enum sim_known known);
 
-/* What copies from the device on this thread return where kernels that did not run would have
+/* What copies from the device return on this thread where kernels that did not run would have
  * written. */
 SIM_API extern _Thread_local struct sim_answer {
-    bool expected; /* the next one of a few bytes brings this number: */
+    bool expected; /* the next copy of a few bytes returns this number */
     int64_t number;
-    bool finds; /* each one of a pair, whether and where something was found, brings yes and 0 */
+    bool
+        finds; /* each copy of a pair (whether something was found, and where) returns true and 0 */
 } sim_answer;
 
 #endif

@@ -8,7 +8,7 @@
 
 static _Atomic unsigned long sizes, integers;
 
-/* A program that fails may fail because of such a value: a size of 0, a division by one. */
+/* A failure of the program may follow from such a value: a size of 0, or a division by one. */
 static void report(int status, void *unused)
 {
     unsigned long n = sizes, all = n + integers;

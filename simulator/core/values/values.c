@@ -12,7 +12,7 @@ static _Atomic bool new_code = true;
 
 typedef bool start_function(size_t limit);
 
-/* Load what lies beside this library. NULL: it is not there. */
+/* Load the library next to this one. NULL: it is missing. */
 static start_function *load(void)
 {
     char path[PATH_MAX];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Averages of a model beside it: averaged.py copy (a deep copy, never called) | swa (torch.optim.swa_utils) |
+"""Averages of a model next to it: averaged.py copy (a deep copy, never called) | swa (torch.optim.swa_utils) |
 buffers (averages of buffers too) | hand (a dict of shadows) | foreach (a list of them) | kept (states put aside) |
 object (the trainer has the copy) | target (a network that is called without gradients)."""
 import copy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole data set lives on the device; a step takes a slice of it. Adam by hand, without
+"""The whole data set is on the device; a step takes a slice of it. Adam by hand, without
 torch.optim."""
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A vector-quantizing autoencoder: its forward assigns its buffers anew, as moving averages."""
+"""A vector-quantizing autoencoder: its forward replaces its buffers, which are moving averages."""
 import torch
 from torch import nn
 

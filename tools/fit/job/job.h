@@ -148,7 +148,7 @@ struct mt_job {
     const char *kept;      /* the user's folder for traces and outputs; NULL: keep nothing */
 };
 
-/* Return the memory left beside a card's context. */
+/* Return the memory that a card's context leaves. */
 static inline uint64_t mt_room_of_card(const struct mt_job *job, size_t card)
 {
     return job->card[card].memory - job->card[card].gpu->context;
