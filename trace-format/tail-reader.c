@@ -343,7 +343,7 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
         while (same < slot && noted[same].thread != head->thread)
             same++;
         if (same < slot) {
-            damaged(content, mt_tail_ring_at(slot), "a thread's ring is there twice");
+            damaged(content, mt_tail_ring_at(slot), "duplicate ring of a thread");
             break;
         }
         rc = read_ring(content, source, slot, head, &noted[slot]);

@@ -24,7 +24,7 @@ static const struct mt_remedy remedies[] = {
      false, "nothing, if the card does not compute with them"},
     {"zero-grad", MT_COSTS_NOTHING, "optimizer.zero_grad(set_to_none=True) after each step", true, "nothing"},
     {"bucket-views", MT_COSTS_NOTHING, "DistributedDataParallel(..., gradient_as_bucket_view=True)", true,
-     "nothing, if nobody keeps or detaches a gradient"},
+     "nothing, if gradients are not kept or detached"},
     {"checkpoint-each", MT_COSTS_NOTHING, "torch.utils.checkpoint.checkpoint around each layer, not around all of them at once",
      true, "nothing: it recomputes as much as now"},
     {"keep-nothing", MT_COSTS_NOTHING, "keep nothing from one iteration to the next: loss.item(), tensor.detach().cpu(), del",

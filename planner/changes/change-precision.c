@@ -125,6 +125,6 @@ int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_
     if (strcmp(argument, "bf16") != 0)
         return -EINVAL;
     if (has_floats && has_narrow_weights(recording))
-        change->why_not = "the weights already have 16 bits";
+        change->why_not = "the weights are already 16-bit";
     return change->why_not ? -ENOENT : narrow_all(edits);
 }

@@ -34,8 +34,8 @@ def test_kinds():
     script = f'more=$((RANK == 31 ? 50 : 0)); exec {PROGRAM} $((100 + RANK / 8 + more))'
     done = run(script, 32, "kinds")
     check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
-    for line in ("32 ranks (groups of rank 0: 4 x 8): ", "  rank 0 stands for 8 (", "  rank 24 stands for 7 (",
-                 "  rank 31 stands for 1: 153.00 MiB", "assumed: ranks between two identical ranks"):
+    for line in ("32 ranks (groups of rank 0: 4 x 8): ", "  rank 0 represents 8 (", "  rank 24 represents 7 (",
+                 "  rank 31 represents 1: 153.00 MiB", "assumed: ranks between two identical ranks"):
         check(line in done.stderr, f"{line!r} is in {done.stderr}")
     report = json.loads(memtap("report", "-f", "json", "kinds").stdout)
     found = [(rank["rank"], rank["stands_for"]) for rank in report["ranks"]]
@@ -57,7 +57,7 @@ def test_failing_rank():
 def test_out_of_memory():
     """A kind of its own; it is run and recorded as the others."""
     done = run(f"exec {PROGRAM} $((RANK < 8 ? 99999 : 100))", 16, "full")
-    check("  rank 0 stands for 8 (" in done.stderr and "out of memory" in done.stderr, done.stderr)
+    check("  rank 0 represents 8 (" in done.stderr and "out of memory" in done.stderr, done.stderr)
     check(sorted(path.name for path in (HERE / "full").glob("*.mtap")) == ["0.mtap", "8.mtap"], "both kinds")
 
 

@@ -28,7 +28,7 @@ MISFITS = {
     "older tail": "is older than the trace",
     "later tail": "its tail begins at",
     "rings exchanged": "",
-    "ring repeated": "is there twice",
+    "ring repeated": "duplicate ring",
     "no segment": "is missing",
     "segment of another": "is of another trace",
     "segment cut": "is incomplete",

@@ -175,7 +175,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                              arguments->format->name);
     if (!arguments->output && arguments->format->is_binary && isatty(STDOUT_FILENO))
         return mt_fail_usage(command,
-                             "format %s is binary, and standard output a terminal; use -o FILE",
+                             "format %s is binary and standard output is a terminal; use -o FILE",
                              arguments->format->name);
     arguments->export.paths = arguments->traces.path;
     arguments->export.n_paths = arguments->traces.n;

@@ -29,7 +29,7 @@ static int note_every(const struct mt_typed *typed)
 /* clang-format off */
 #define PLACE(member) offsetof(struct arguments, member)
 const struct mt_option mt_metrics_options[] = {
-    {'o', "output", "FILE", "replace this file at once, such "
+    {'o', "output", "FILE", "write this file atomically, such "
                             "as\n/var/lib/node_exporter/memtap.prom", NULL,
      mt_note_output, PLACE(output)},
     {0, "follow", NULL, "keep the file up to date until the program ends", NULL, mt_note_flag, PLACE(follows)},

@@ -33,7 +33,7 @@ static void print_kind(const struct mt_rank_kind *kind)
         snprintf(equal, sizeof equal, " (%u runs with equal requests)", kind->runs);
     else if (kind->runs > 1)
         snprintf(equal, sizeof equal, " (%u runs with equal peaks and sizes)", kind->runs);
-    mt_say("  rank %u stands for %s%s: %s%s", kind->first->rank,
+    mt_say("  rank %u represents %s%s: %s%s", kind->first->rank,
            mt_count_text(stands, kind->stands), equal,
            outcome->end == MT_FIT_FULL ? "out of memory, after " : "",
            mt_size_text(size, outcome->allocated));
