@@ -188,11 +188,9 @@ static int print_compact(const struct mt_analysis *analysis,
         unseen += analysis->devices[i].unseen;
     if (unseen && kind != MT_AT_PEAK && kind != MT_AT_END && kind != MT_AT_OOM &&
         mt_compact_of(analysis->replay.definitions))
-        mt_say(
-            "%s: this compact trace lacks blocks that were live at this moment; it has all blocks "
-            "them at the peak, "
-            "at the end, and at the beginning and the peak of some iterations",
-            arguments->path);
+        mt_say("%s: this compact trace lacks blocks that were live at this moment; it has all "
+               "blocks at the peak, at the end, and at the start and peak of some iterations",
+               arguments->path);
     return 1;
 }
 
