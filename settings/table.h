@@ -25,7 +25,7 @@ enum mt_setting_kind {
 };
 
 /* S(id, option, its letter (0: none), variable, default, kind, choices, the option's value (NULL:
- * none, it sets the variable to 1), help). */
+ * none, it sets the variable to the last choice), help). */
 /* clang-format off */
 #define MT_OUTPUT_SETTING(S)                                                                       \
     S(output, "output", 'o', "MEMTAP_OUTPUT", "memtap-%e-%p.mtap", PATTERN, NULL, "FILE",                    \
@@ -55,6 +55,8 @@ enum mt_setting_kind {
     S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
       "record CUDA calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \
+    S(start, "dormant", 0, "MEMTAP_START", "on", CHOICE, "on off", NULL,                               \
+      "do not record until memtap start PID or memtap.start()")                                    \
     S(level, "level", 0, "MEMTAP_LEVEL", "1", LEVEL, NULL, "N",                                             \
       "compress the trace at this zstd level, 1 (default) to 19")                               \
     S(mode, "mode", 0, "MEMTAP_MODE", "umask", MODE, NULL, "MODE",                                         \

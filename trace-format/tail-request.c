@@ -37,7 +37,8 @@ static int check(int fd)
 }
 
 /* Make the request and hold the file's lock until it is answered: two at once would merge. */
-static int request_writing(struct mt_tail_request *request, uint32_t iterations, bool wants_holders)
+static int request_writing(struct mt_tail_request *request, uint32_t iterations, bool wants_holders,
+                           bool wants_stop)
 {
     uint32_t requested;
     if (flock(request->fd, LOCK_EX | LOCK_NB))
@@ -50,13 +51,16 @@ static int request_writing(struct mt_tail_request *request, uint32_t iterations,
     if (!rc && wants_holders)
         rc = write_word(request->fd, offsetof(struct mt_tail_header, requested_holders),
                         request->number);
+    if (!rc && wants_stop)
+        rc = write_word(request->fd, offsetof(struct mt_tail_header, requested_stop),
+                        request->number);
     return rc ? rc
               : write_word(request->fd, offsetof(struct mt_tail_header, requested),
                            request->number);
 }
 
 int mt_tail_request_make(struct mt_tail_request *request, const char *trace, uint32_t iterations,
-                         bool wants_holders)
+                         bool wants_holders, bool wants_stop)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s" MT_TAIL_SUFFIX, trace);
@@ -68,7 +72,7 @@ int mt_tail_request_make(struct mt_tail_request *request, const char *trace, uin
         return -errno;
     int rc = check(request->fd);
     if (!rc)
-        rc = request_writing(request, iterations, wants_holders);
+        rc = request_writing(request, iterations, wants_holders, wants_stop);
     if (rc)
         mt_tail_request_close(request);
     return rc;

@@ -26,11 +26,12 @@ enum mt_tail_answer {
 };
 
 /* Request that what has been recorded is written, and the next iterations (0: none) in full, and
- * the holders of the moment (what keeps each block alive), if they are wanted. Return 0; -ENOENT if
+ * the holders of the moment (what keeps each block alive) or the end of the recording, if they are
+ * wanted. Return 0; -ENOENT if
  * the trace has no tail; -EBUSY if another request is being made; -EPROTO if the tail's version is
  * unknown; or another negative errno. */
 int mt_tail_request_make(struct mt_tail_request *request, const char *trace, uint32_t iterations,
-                         bool wants_holders);
+                         bool wants_holders, bool wants_stop);
 
 /* Return the answer so far. */
 enum mt_tail_answer mt_tail_request_answer(const struct mt_tail_request *request);

@@ -66,8 +66,9 @@ struct mt_tail_header {
      * requests so far, and the iterations that the newest one wants in full. Then the newest
      * request that the writer has answered, and the newest whose iterations are over. */
     _Atomic uint32_t requested, requested_iterations, answered, finished;
-    /* The newest request that wants holders, too; other processes write it, before `requested`. */
-    _Atomic uint32_t requested_holders;
+    /* The newest requests that want holders, too, and that the recording stops; other processes
+     * write them, before `requested`. */
+    _Atomic uint32_t requested_holders, requested_stop;
 };
 
 /*

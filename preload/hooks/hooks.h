@@ -106,6 +106,8 @@ struct mt_c10_device {
     H(range_pop, "memtap_range_pop", NULL, void, (void))                                           \
     H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
     H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
+    H(begin, "memtap_start", NULL, void, (void))                                                   \
+    H(rest, "memtap_stop", NULL, void, (void))                                                     \
     H(sample, "memtap_sample", NULL, void, (void))                                                 \
     H(holders, "memtap_holders", NULL, void, (void))                                               \
     H(trace, "memtap_trace", NULL, size_t, (char *path, size_t size))                              \

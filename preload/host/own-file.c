@@ -42,22 +42,29 @@ static int move_up(int fd, int most)
     return fd;
 }
 
+int mt_own_fd_move(int fd)
+{
+    int most = most_fds();
+    if (fd < most - FREE_FDS)
+        return move_up(fd, most);
+    close(fd);
+    return -1;
+}
+
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags)
 {
     struct stat status;
-    int most = most_fds();
-    file->fd = open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file->fd < 0)
+    int fd = open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
         return -errno;
-    if (file->fd >= most - FREE_FDS) { /* it got the smallest free number */
+    file->fd = mt_own_fd_move(fd);
+    if (file->fd < 0) {
         unlink(path);
-        close(file->fd);
         return -EMFILE;
     }
     /* A file system without permissions is as good. */
     if (mt_settings.file_mode && fchmod(file->fd, (mode_t)mt_settings.file_mode))
         errno = 0;
-    file->fd = move_up(file->fd, most);
     if (fstat(file->fd, &status))
         return -errno;
     file->device = status.st_dev;

@@ -17,6 +17,10 @@ struct mt_own_file {
     ino_t root_inode;
 };
 
+/* Move a new descriptor, which has the smallest free number, away from small ones. Return its
+ * number, or -1 if it was closed, because the program needs the few that are left. */
+int mt_own_fd_move(int fd);
+
 /* Create a new file with the permissions of MEMTAP_MODE, without following symbolic links. flags
  * are added to those for open(2). Return 0 or a negative errno. */
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags);

@@ -46,6 +46,7 @@ void mt_settings_read(void)
     mt_settings.is_quiet = !strcmp(mt_settings.quiet, "1");
     mt_settings.is_verbose = !strcmp(mt_settings.verbose, "1");
     mt_settings.has_thread = !strcmp(mt_settings.thread, "1");
+    mt_settings.is_dormant = !strcmp(mt_settings.start, "off");
     mt_settings.zstd_level = atoi(mt_settings.level);
     mt_setting_list(mt_setting_table[MT_ID_holders].choices, mt_settings.holders,
                     &mt_settings.holders_at);

@@ -12,7 +12,7 @@
 enum {
     MT_SIZE_OF_PATH = PATH_MAX,
     MT_SIZE_OF_PATTERN = PATH_MAX,
-    MT_SIZE_OF_CHOICE = 64,
+    MT_SIZE_OF_CHOICE = 48, /* so that the states after them need no other page */
     MT_SIZE_OF_LEVEL = 16,
     MT_SIZE_OF_SIZE = 64,
     MT_SIZE_OF_MODE = 16,
@@ -34,7 +34,7 @@ struct mt_settings {
     uint64_t keep_bytes;           /* 0: all */
     uint64_t most_ns, most_events; /* limits of the run; 0: none */
     uint64_t old_ns, old_bytes;    /* limits of ended runs' traces; UINT64_MAX: none */
-    bool is_quiet, is_verbose, has_thread, is_light, has_uses, has_auto_stacks;
+    bool is_quiet, is_verbose, has_thread, is_light, has_uses, has_auto_stacks, is_dormant;
 };
 
 extern struct mt_settings mt_settings;

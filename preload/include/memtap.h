@@ -74,6 +74,22 @@ static inline void memtap_mark(const char *name)
     memtap_call_(&kept, "memtap_mark", name);
 }
 
+/* Start the recording of a program that is loaded with memtap and does not record:
+ * MEMTAP_START=off, or after memtap_stop. Stop it: the call returns when the trace is complete. The
+ * next start writes another trace, with .1 before .mtap in its name, then .2. Children decide for
+ * themselves. */
+static inline void memtap_start(void)
+{
+    static void *kept;
+    memtap_call_(&kept, "memtap_start", NULL);
+}
+
+static inline void memtap_stop(void)
+{
+    static void *kept;
+    memtap_call_(&kept, "memtap_stop", NULL);
+}
+
 /* Request a sample of the memory in use on the devices, including contexts, modules and other
  * processes. It is in the trace a little later: `memtap report --at TIME` shows the sample nearest
  * to a moment. */

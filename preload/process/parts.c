@@ -5,10 +5,10 @@
 #include "preload/holders/holders.h"
 #include "preload/holders/script-end.h"
 #include "preload/hooks/pools.h"
-#include "preload/host/settings.h"
 #include "preload/modules/node-names.h"
 #include "preload/record/clock.h"
 #include "preload/record/intern.h"
+#include "preload/record/switch.h"
 #include "preload/record/threads.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
@@ -26,34 +26,54 @@ static void find_python(void)
     python = mt_python_find();
 }
 
+/* Parts whose state stays as it is for another recording. */
 #define START(part, call)                                                                          \
-    static int start_##part(void)                                                                  \
+    static int start_##part(bool is_again)                                                         \
     {                                                                                              \
-        call;                                                                                      \
+        if (!is_again)                                                                             \
+            call;                                                                                  \
         return 0;                                                                                  \
     }
-START(clock, mt_clock_start())
-START(settings, mt_settings_read())
 START(holders, (mt_holders_start(), mt_script_end_watch(python.code_type)))
 START(info, mt_info_prepare())
 START(python, mt_python_start(&python))
 START(native, mt_native_start(python.version))
 
-static int start_writer(void)
+static int start_clock(bool is_again)
+{
+    (void)is_again;
+    mt_clock_start();
+    return 0;
+}
+
+static int start_uses(bool is_again)
+{
+    return is_again ? 0 : mt_uses_start();
+}
+
+/* Another trace has nothing of what the allocator was known to be like. No thread is in a hook. */
+static int start_requests(bool is_again)
+{
+    if (is_again)
+        mt_requests_reset();
+    return 0;
+}
+
+static int start_writer(bool is_again)
 {
     static const struct mt_writer_info info = {mt_info_collect, mt_info_collect_changes,
                                                mt_info_collect_late};
+    (void)is_again;
     return mt_writer_start(&info);
 }
 
 const struct mt_part mt_parts[] = {
-    {.find = mt_clock_find, .start = start_clock},
-    {.start = start_settings},
-    {.start = mt_uses_start, .reset = mt_uses_reset},
+    {.find = mt_clock_find, .start = start_clock, .reset = mt_switch_reset},
+    {.start = start_uses, .reset = mt_uses_reset},
     {.start = start_info},
     {.reset = mt_intern_reset},
     {.reset = mt_pools_reset},
-    {.reset = mt_requests_reset},
+    {.start = start_requests, .reset = mt_requests_reset},
     {.reset = mt_cupti_reset},
     {.reset = mt_node_names_reset},
     {.find = mt_native_find, .start = start_native, .reset = mt_native_reset},

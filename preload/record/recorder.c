@@ -6,7 +6,9 @@
 #include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/own-thread.h"
+#include "preload/host/settings.h"
 #include "process-end.h"
+#include "switch.h"
 #include "tail.h"
 #include "threads.h"
 #include "wake.h"
@@ -43,6 +45,9 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 static pthread_key_t thread_end;
 static bool has_thread_end; /* the key could be created */
 static _Atomic pid_t recorder_pid;
+static bool has_started; /* the parts have their state */
+static _Atomic unsigned n_starts;
+enum wish { AS_SET, AWAKE, DORMANT }; /* of the caller of a start */
 
 /* The thread is doing something that an event from a signal handler would wait for, forever. Such
  * an event is lost. */
@@ -77,7 +82,7 @@ static void forget_parent(void)
     n_missed = 0;
     atomic_store(&n_unclaimed, 0);
     recorder_pid = 0;
-    holding.is_forking = false;
+    holding.is_forking = has_started = false;
     atomic_store(&mt_state, mt_is_restricted ? MT_OVER : MT_IDLE);
 }
 
@@ -125,14 +130,11 @@ static void register_handlers(void)
 
 static int start(void)
 {
-    int rc = 0;
-    if (!has_thread_end)
-        return -ENOMEM;
-    recorder_pid = getpid();
-    mt_state_wipe_on_fork();
+    int rc = has_thread_end ? 0 : -ENOMEM;
     for (unsigned i = 0; !rc && i < mt_n_parts; i++)
         if (mt_parts[i].start)
-            rc = mt_parts[i].start();
+            rc = mt_parts[i].start(has_started);
+    has_started = has_started || !rc;
     return rc;
 }
 
@@ -142,19 +144,42 @@ void mt_expect_fork(void)
     pthread_once(&once, register_handlers);
 }
 
-static void start_or_wait(void)
+/* Start or become dormant, in the thread that has set the state. */
+static void start_as(enum wish wish)
 {
-    int idle = MT_IDLE, starting = MT_STARTING;
-    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
-        int rc = start();
-        if (rc)
-            mt_message("cannot record: %s; continuing without recording", strerror(-rc));
-        /* Unless the writer has given up already. */
-        atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_AWAITING);
-    }
+    int starting = MT_STARTING, rc = 0;
+    atomic_fetch_add(&n_starts, 1);
+    recorder_pid = getpid();
+    mt_state_wipe_on_fork();
+    mt_settings_read();
+    bool is_dormant = wish == DORMANT || (wish == AS_SET && mt_settings.is_dormant);
+    if (is_dormant)
+        mt_switch_make();
+    else
+        rc = start();
+    if (rc)
+        mt_message("cannot record: %s; continuing without recording", strerror(-rc));
+    int next = rc ? MT_OVER : is_dormant ? MT_DORMANT : MT_AWAITING;
+    /* Unless the writer has given up already. */
+    atomic_compare_exchange_strong(&mt_state, &starting, next);
+}
+
+static void wait_while(int state)
+{
     for (uint64_t until = mt_now() + START_WAIT_NS;
-         atomic_load(&mt_state) == MT_STARTING && mt_now() < until;)
+         atomic_load(&mt_state) == state && mt_now() < until;)
         mt_clock_pause(START_PAUSE_US);
+}
+
+static void start_or_wait(enum wish wish)
+{
+    int idle = MT_IDLE, dormant = MT_DORMANT;
+    if (wish == AS_SET && mt_switch_is_on())
+        wish = AWAKE;
+    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING) ||
+        (wish == AWAKE && atomic_compare_exchange_strong(&mt_state, &dormant, MT_STARTING)))
+        start_as(wish);
+    wait_while(MT_STARTING);
 }
 
 /* Wait until the parts are ready. A signal handler may run meanwhile and jump away; then another
@@ -162,12 +187,14 @@ static void start_or_wait(void)
 static void await_parts(void)
 {
     int awaiting = MT_AWAITING;
+    unsigned start = atomic_load(&n_starts);
     if (atomic_load(&mt_state) != MT_AWAITING)
         return;
     for (unsigned i = 0; i < mt_n_parts; i++)
         if (mt_parts[i].await)
             mt_parts[i].await();
-    atomic_compare_exchange_strong(&mt_state, &awaiting, MT_RECORDING);
+    if (atomic_load(&n_starts) == start) /* else this recording was stopped meanwhile */
+        atomic_compare_exchange_strong(&mt_state, &awaiting, MT_RECORDING);
 }
 
 /* Take the loader's lock in each thread before it waits for the start: a waiting thread may be a
@@ -191,18 +218,18 @@ static bool is_unseen_child(void)
 }
 
 /* Begin. The program cannot interrupt this. */
-static void begin(void)
+static void begin(enum wish wish)
 {
     MT_UNINTERRUPTED();
     is_busy = true;
     if (is_unseen_child())
         forget_parent();
     find_parts();
-    start_or_wait();
+    start_or_wait(wish);
     is_busy = false;
 }
 
-void mt_start_slow(void)
+static void start_slow(enum wish wish)
 {
     int saved = errno;
     if (is_busy) {
@@ -210,9 +237,23 @@ void mt_start_slow(void)
         return;
     }
     if (atomic_load(&mt_state) < MT_AWAITING)
-        begin();
+        begin(wish);
     await_parts();
     errno = saved;
+}
+
+void mt_start_slow(void)
+{
+    if (atomic_load(&mt_state) != MT_DORMANT || mt_switch_is_on())
+        start_slow(AS_SET);
+}
+
+void mt_begin(void)
+{
+    wait_while(MT_RESTING); /* another thread may be stopping it */
+    start_slow(AWAKE);
+    if (atomic_load(&mt_state) == MT_DORMANT) /* another thread has just made it so */
+        start_slow(AWAKE);
 }
 
 /* Count lost events; the next event reports them. */
@@ -403,6 +444,24 @@ bool mt_is_recorded(void)
     return mt_is_recording() && getpid() == recorder_pid;
 }
 
+/* Even if another thread is doing the same: the first to leave ends both. */
+static void stop_parts(void)
+{
+    for (unsigned i = mt_n_parts; i--;)
+        if (mt_parts[i].stop)
+            mt_parts[i].stop();
+    wait_while(MT_RESTING);
+}
+
+void mt_rest(void)
+{
+    if (atomic_load(&mt_state) < MT_RECORDING)
+        start_slow(DORMANT); /* or let another thread finish its start */
+    MT_UNINTERRUPTED();
+    if (getpid() == recorder_pid && mt_will_rest())
+        stop_parts();
+}
+
 void mt_finish(void)
 {
     int awaiting = MT_AWAITING, recording = MT_RECORDING;
@@ -411,21 +470,20 @@ void mt_finish(void)
     atomic_compare_exchange_strong(&mt_state, &awaiting, MT_OVER);
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
     mt_guard_resume();
-    /* Even if another thread is doing the same: the first to leave ends both. */
-    for (unsigned i = mt_n_parts; i--;)
-        if (mt_parts[i].stop)
-            mt_parts[i].stop();
+    stop_parts();
 }
 
 void mt_end_early(const char *why)
 {
-    int idle = MT_IDLE;
-    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_OVER) || getpid() != recorder_pid)
+    int idle = MT_IDLE, dormant = MT_DORMANT;
+    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_OVER) ||
+        atomic_compare_exchange_strong(&mt_state, &dormant, MT_OVER) || getpid() != recorder_pid)
         return;
     if (mt_is_recording())
         mt_message("%s; recording stopped, the program continues", why);
     mt_finish();
     mt_own_threads_await_end();
+    atomic_store(&mt_state, MT_OVER);
 }
 
 __attribute__((destructor)) static void at_exit(void)

@@ -161,9 +161,11 @@ MT_ASSERT_APART(struct mt_thread, last_ns, holds);
 
 enum mt_state {
     MT_IDLE,      /* no CUDA event yet: no file, no thread, no memory */
+    MT_DORMANT,   /* the same, until it is switched on (switch.h) */
     MT_STARTING,  /* one thread is starting the parts, uninterrupted */
     MT_AWAITING,  /* the parts have started; other threads wait until they are ready */
     MT_RECORDING, /* */
+    MT_RESTING,   /* stopped: the trace is being closed, then comes MT_DORMANT */
     MT_OVER       /* ended, or could not start */
 };
 
@@ -193,6 +195,16 @@ void mt_expect_fork(void);
 /* Start recording, at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void) __attribute__((cold));
 
+/* Start the recording, if there is none. Stop it and wait, at most 10 s, until its trace is closed;
+ * before the first event, become dormant. From the program's threads. */
+void mt_begin(void);
+void mt_rest(void);
+
+/* The same from the writer's thread: note that the recording stops, and return whether it does;
+ * then that the trace is closed and another may begin. */
+bool mt_will_rest(void);
+void mt_has_rested(void);
+
 /* Return whether this is the recorded process and not a child of vfork, which shares its memory. */
 bool mt_is_recorded(void);
 
@@ -210,6 +222,11 @@ void mt_end_early(const char *why);
 static inline bool mt_is_recording(void)
 {
     return atomic_load_explicit(&mt_state, memory_order_acquire) == MT_RECORDING;
+}
+
+static inline bool mt_is_resting(void)
+{
+    return atomic_load_explicit(&mt_state, memory_order_acquire) == MT_RESTING;
 }
 
 static inline void mt_start(void)

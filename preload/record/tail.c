@@ -241,6 +241,19 @@ int mt_tail_leave_ring(struct mt_own_ring *ring, int *slot)
     return rc;
 }
 
+int mt_tail_release_ring(struct mt_own_ring *ring, int *slot)
+{
+    struct mt_ring *shared = &ring->shared;
+    if (*slot < 0)
+        return 0;
+    if (mmap(shared, sizeof *shared, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return -ENOMEM;
+    mt_guard_set((unsigned)*slot + 1, NULL, 0);
+    *slot = -1;
+    return 0;
+}
+
 const char *mt_tail_status(void)
 {
     return tail.status;
@@ -421,8 +434,8 @@ __attribute__((no_sanitize("thread"))) void mt_tail_set_alive(void)
 }
 
 /* Accept a request. Other processes write these words. The guard may replace the page, as above. */
-__attribute__((no_sanitize("thread"))) bool mt_tail_accept_request(uint32_t *iterations,
-                                                                   bool *wants_holders)
+__attribute__((no_sanitize("thread"))) bool
+mt_tail_accept_request(uint32_t *iterations, bool *wants_holders, bool *wants_stop)
 {
     uint32_t requested = mt_tail_exists() ? atomic_load(&tail.header->requested) : tail.requested;
     if (requested == tail.requested)
@@ -430,6 +443,7 @@ __attribute__((no_sanitize("thread"))) bool mt_tail_accept_request(uint32_t *ite
     uint32_t n = atomic_load(&tail.header->requested_iterations);
     tail.requested = requested;
     *wants_holders = atomic_load(&tail.header->requested_holders) == requested;
+    *wants_stop = atomic_load(&tail.header->requested_stop) == requested;
     *iterations = n < MT_MOST_REQUESTED ? n : MT_MOST_REQUESTED;
     return true;
 }

@@ -33,6 +33,10 @@ int mt_tail_attach_ring(struct mt_own_ring *ring, int *slot);
 /* Clear what an earlier thread wrote to a ring in the file, before the next one uses it. */
 void mt_tail_clear_ring(struct mt_own_ring *ring);
 
+/* Give up a ring's place in a file that has been removed, when its thread is in no hook: the ring
+ * is empty memory then. Return 0 or -ENOMEM. */
+int mt_tail_release_ring(struct mt_own_ring *ring, int *slot);
+
 /* Count events of slotless rings (is_slotless), atomically. Any thread. */
 void mt_tail_count_slotless(uint64_t events);
 
@@ -72,16 +76,16 @@ void mt_tail_forget_end(void);
 /* Write a sign of life for readers on other machines. Writer only. */
 void mt_tail_set_alive(void);
 
-/* Return whether another process has a new request to record in full (tail-request.h), and for how
- * many more iterations. Then mt_tail_answer reports the progress: what was recorded before is in
- * the trace; the iterations are over, too. Writer only. */
-bool mt_tail_accept_request(uint32_t *iterations, bool *wants_holders);
+/* Return whether another process has a new request to record in full (tail-request.h), for how
+ * many more iterations, and what else it wants. Then mt_tail_answer reports the progress: what was
+ * recorded before is in the trace; the iterations are over, too. Writer only. */
+bool mt_tail_accept_request(uint32_t *iterations, bool *wants_holders, bool *wants_stop);
 void mt_tail_answer(bool is_finished);
 
 /* Remove the file, because the trace is complete. Writer only. */
 void mt_tail_remove(void);
 
-/* Reset in a forked child: the file is its parent's. */
+/* Reset in a forked child, whose parent has the file, and after a stop. */
 void mt_tail_reset(void);
 
 #endif

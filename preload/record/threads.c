@@ -22,6 +22,10 @@
  * touching its pages is most of the cost of a thread's first event. */
 #define MOST_SPARE (2 * MOST_RETIRED)
 
+/* How long a stop waits for threads within hooks. */
+#define HOOKS_WAIT_NS 1000000000u
+#define HOOKS_PAUSE_US 100
+
 static struct {
     struct mt_lock lock;
     struct mt_thread *first;
@@ -181,6 +185,72 @@ void mt_threads_drop(struct mt_thread *thread)
     mt_unlock(&threads.lock);
     if (!is_kept)
         mt_unmap(thread, sizeof *thread);
+}
+
+void mt_threads_await_hooks(void)
+{
+    uint64_t until = mt_now() + HOOKS_WAIT_NS;
+    for (struct mt_thread *thread = threads.first; thread; thread = thread->next)
+        while (mt_is_in_hook(thread) && mt_now() < until)
+            mt_clock_pause(HOOKS_PAUSE_US);
+}
+
+int mt_threads_rest(void)
+{
+    int rc = 0;
+    if (!mt_lock(&threads.lock))
+        return -EAGAIN;
+    for (struct mt_thread *thread = threads.first; thread && !rc; thread = thread->next)
+        rc = mt_is_in_hook(thread) ? mt_tail_leave_ring(&thread->ring, &thread->slot)
+                                   : mt_tail_release_ring(&thread->ring, &thread->slot);
+    free_spare();
+    mt_unlock(&threads.lock);
+    return rc;
+}
+
+/* Put an empty ring, whose thread is in no hook, into the new tail. Its count of words goes on: a
+ * thread may have been about to put one since before the stop. */
+static int resume(struct mt_thread *thread)
+{
+    struct mt_own_ring *ring = &thread->ring;
+    struct mt_ring *shared = &ring->shared;
+    uint64_t put = mt_ring_put(ring);
+    int rc = mt_tail_attach_ring(ring, &thread->slot);
+    if (rc)
+        return rc;
+    atomic_store(&ring->read_to, put);
+    atomic_store(&ring->lost, 0);
+    ring->is_slotless = thread->slot < 0 && mt_tail_exists();
+    ring->has_waited = ring->is_damaged = false;
+    memset(&thread->request, 0, sizeof thread->request);
+    shared->put = shared->safe[0] = shared->safe[1] = put;
+    shared->os_thread = thread->os_thread;
+    memcpy(shared->name, thread->name, sizeof thread->name);
+    atomic_store_explicit(&shared->thread, thread->id, memory_order_release);
+    mt_ring_set_limit(ring);
+    return 0;
+}
+
+int mt_threads_resume(void)
+{
+    int rc = 0;
+    for (struct mt_thread *thread = threads.first, *next; thread; thread = next) {
+        next = thread->next;
+        if (atomic_load_explicit(&thread->is_over, memory_order_acquire))
+            mt_threads_drop(thread);
+    }
+    if (!mt_lock(&threads.lock))
+        return -EAGAIN;
+    for (struct mt_thread *thread = threads.first; thread && !rc; thread = thread->next) {
+        if (thread != threads.first)
+            atomic_store(&mt_clock_is_shared, 1);
+        if (mt_is_in_hook(thread))
+            thread->ring.is_slotless = mt_tail_exists();
+        else
+            rc = resume(thread);
+    }
+    mt_unlock(&threads.lock);
+    return rc;
 }
 
 static void unmap_all(struct mt_thread *first)

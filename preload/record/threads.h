@@ -23,6 +23,14 @@ int mt_threads_list(struct mt_thread **out, size_t most, size_t *n);
  * it was left, or -ENOMEM. Writer only. */
 int mt_threads_check_tail(void);
 
+/* Wait, at most 1 s, until no thread is in a hook. Then, when the trace and its tail are closed,
+ * take the rings out of the tail, and before the next events put them into the next one: a thread
+ * that is in a hook all the time, or has left one by a jump, records without a slot there. Return 0
+ * or -ENOMEM. Writer only; nothing is recorded meanwhile. */
+void mt_threads_await_hooks(void);
+int mt_threads_rest(void);
+int mt_threads_resume(void);
+
 /* Free the memory of a retired, drained thread. */
 void mt_threads_drop(struct mt_thread *thread);
 

@@ -7,6 +7,7 @@
  */
 #include "preload/holders/holders.h"
 #include "preload/hooks/hooks.h"
+#include "preload/record/recorder.h"
 #include "preload/write/device-watch.h"
 #include "preload/write/output.h"
 #include "ranges.h"
@@ -59,6 +60,16 @@ void mt_hook_name(const void *address, const char *name)
     mt_range_name(address, name);
 }
 
+void mt_hook_begin(void)
+{
+    mt_begin();
+}
+
+void mt_hook_rest(void)
+{
+    mt_rest();
+}
+
 void mt_hook_sample(void)
 {
     mt_watch_request();
@@ -71,7 +82,8 @@ void mt_hook_holders(void)
 
 size_t mt_hook_trace(char *path, size_t size)
 {
-    return mt_output_own(path, size);
+    int state = atomic_load(&mt_state);
+    return state == MT_DORMANT || state == MT_RESTING ? 0 : mt_output_own(path, size);
 }
 
 /* Convert a wide text to UTF-8, truncated if it is too long. */

@@ -205,6 +205,17 @@ static void *run(void *unused)
     return unused;
 }
 
+void mt_watch_renew(void)
+{
+    pthread_mutex_lock(&watch.lock);
+    watch.wanted = watch.known = watch.seen = 0;
+    watch.has_changed = watch.is_over = false;
+    watch.n = 0;
+    memset(watch.last, 0, sizeof watch.last);
+    atomic_store(&watch.bell, 0);
+    pthread_mutex_unlock(&watch.lock);
+}
+
 void mt_watch_start(void)
 {
     watch.has_thread = !mt_own_thread(run);

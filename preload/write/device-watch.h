@@ -34,6 +34,9 @@ static inline void mt_watch_hint(void)
  * the writer: a thread that creates another one allocates from the C library (own-malloc.h). */
 void mt_watch_start(void);
 
+/* Before that: forget an earlier recording, whose threads have ended. */
+void mt_watch_renew(void);
+
 /* Query now, because the program requests it. Any thread. */
 void mt_watch_request(void);
 

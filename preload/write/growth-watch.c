@@ -21,8 +21,10 @@ void mt_growth_watch_start(void)
         watch = mt_map(sizeof *watch);
 }
 
-static void end(void)
+void mt_growth_watch_end(void)
 {
+    if (!watch)
+        return;
     mt_light_phases_clear(&watch->phases);
     mt_unmap(watch, sizeof *watch);
     watch = NULL;
@@ -31,7 +33,7 @@ static void end(void)
 void mt_growth_watch_define(const struct mt_definition *definition)
 {
     if (watch && mt_light_phases_define(&watch->phases, definition))
-        end();
+        mt_growth_watch_end();
 }
 
 /* Follow an event. Return whether memory grows. */
@@ -52,7 +54,7 @@ void mt_growth_watch_note(const struct mt_event *events, size_t n)
 {
     for (size_t i = 0; watch && i < n; i++)
         if (follow(&events[i])) {
-            end();
+            mt_growth_watch_end();
             mt_holders_search(MT_HOLDERS_GROWTH);
         }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answer memtap save, which sends its request through the tail: no signal, file or thread of the
- * host is involved. */
+/* Answer memtap save and memtap stop, which send their requests through the tail: no signal, file
+ * or thread of the host is involved. */
 #include "preload/holders/holders.h"
 #include "preload/record/guard.h"
 #include "writer-parts.h"
@@ -8,11 +8,12 @@
 bool mt_writer_accept_request(void)
 {
     uint32_t iterations;
-    bool wants_holders;
+    bool wants_holders, wants_stop;
     if (!mt_writer_is_open() || mt_guard_has_lost() ||
-        !mt_tail_accept_request(&iterations, &wants_holders))
+        !mt_tail_accept_request(&iterations, &wants_holders, &wants_stop))
         return false;
     mt_writer.has_request = true;
+    mt_writer.has_to_rest = wants_stop;
     if (mt_writer.light)
         mt_light_write_all(mt_writer.light, mt_now() - mt_writer.start_ns, iterations);
     if (wants_holders)

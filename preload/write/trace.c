@@ -4,11 +4,15 @@
 #include "preload/holders/holders.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
+#include "preload/record/switch.h"
 #include "preload/uses/used-blocks.h"
 #include "writer-parts.h"
 
+#include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool mt_writer_sign_manifest(uint64_t cpu_ns)
 {
@@ -34,6 +38,9 @@ static void open_trace(void)
     mt_writer_append_header(0);
     mt_tail_open(mt_writer.output.path, mt_writer.start_ns);
     mt_writer_commit();
+    rc = mt_threads_resume(); /* those of an earlier recording */
+    if (rc)
+        mt_writer_give_up(rc, "create");
     mt_growth_watch_start();
     if (mt_settings.keep_bytes)
         mt_writer.live = mt_live_create();
@@ -97,15 +104,45 @@ uint64_t mt_writer_cpu_ns(void)
 
 void mt_writer_begin_trace(void)
 {
+    struct mt_definition definition;
+    bool has_past = mt_intern_read(&(struct mt_intern_position){0}, &definition);
+    mt_writer.rest_ns = mt_switch_take() * UINT64_C(1000000000);
     open_trace();
     mt_writer_sign_manifest(0); /* before the program continues, because it may end */
-    mt_writer_set(&mt_writer.is_open);
-    if (mt_writer_is_open())
+    if (mt_writer_is_open() && has_past) {
         write_head();
+        mt_writer_define(); /* what an earlier recording defined is not in the new tail */
+    }
+    mt_switch_answer(mt_writer_is_open() ? mt_writer.output.path : "");
+    mt_writer_set(&mt_writer.is_open);
+    if (mt_writer_is_open() && !has_past)
+        write_head();
+}
+
+void mt_writer_forget(void)
+{
+    if (mt_threads_rest())
+        mt_writer_give_up(-ENOMEM, "finish");
+    mt_tail_reset();
+    mt_encoder_destroy(mt_writer.encoder);
+    mt_live_destroy(mt_writer.live);
+    mt_light_destroy(mt_writer.light);
+    mt_used_blocks_destroy(mt_writer.used);
+    free(mt_writer.order.source);
+    free(mt_writer.order.thread);
+    free(mt_writer.order.next);
+    free(mt_writer.threads);
+    mt_growth_watch_end();
+    mt_limits_reset();
+    memset((char *)&mt_writer + offsetof(struct mt_writer, output), 0,
+           sizeof mt_writer - offsetof(struct mt_writer, output));
+    mt_writer.output.file.fd = -1;
 }
 
 void mt_writer_end_trace(void)
 {
+    if (mt_is_resting()) /* else the process ends */
+        mt_threads_await_hooks();
     mt_writer_drain(false);
     mt_watch_finish();
     for (unsigned i = 0; i < MT_HOLDERS_SEARCHES && mt_holders_await(); i++)

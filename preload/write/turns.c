@@ -109,7 +109,14 @@ int mt_turns_finish(uint64_t most_ns)
     mt_writer.order.is_hasty = false;
     if (!atomic_exchange(&mt_writer.is_done, 1))
         do_on_stack(mt_writer_end_trace);
+    bool is_resting = mt_is_resting();
+    if (is_resting)
+        mt_writer_forget();
     pthread_mutex_unlock(&mt_writer.working);
+    if (is_resting) {
+        mt_turns_reset();
+        mt_has_rested();
+    }
     return 0;
 }
 

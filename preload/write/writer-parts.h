@@ -93,6 +93,8 @@ struct mt_writer {
     bool is_running;          /* the thread exists */
     _Atomic unsigned n_forks; /* that wait for `working` */
     pthread_mutex_t working;
+    uint64_t rest_ns; /* stop after that time; 0: no limit. Only the writer's, as the next */
+    bool has_to_rest; /* a stop was requested */
     /* Only the writer's. Starts a cache line, so that the linker's placement does not matter. */
     MT_BEGIN_LINE struct mt_output output;
     struct mt_encoder *encoder;
@@ -151,6 +153,11 @@ void mt_writer_begin_trace(void);
 void mt_writer_drain(bool is_last);
 void mt_writer_end_trace(void);
 
+/* After the last drain of a recording that was stopped: free what it had, so that another may
+ * begin.
+ */
+void mt_writer_forget(void);
+
 /* Sign memtap run's manifest of traces: texts terminated by zeros; an empty one could not be
  * created. At the end, each trace adds another, with its processor time before the path. */
 bool mt_writer_sign_manifest(uint64_t cpu_ns);
@@ -204,11 +211,12 @@ void mt_writer_answer_request(bool is_new);
 void mt_holder_events_take(void);
 void mt_holder_events_write(void (*write)(struct mt_event *events, size_t n, uint64_t kinds));
 
-/* Notice growth, if holders are wanted then: start; note definitions, and events; reset in a forked
- * child. */
+/* Notice growth, if holders are wanted then: start; note definitions, and events; end; reset in a
+ * forked child. */
 void mt_growth_watch_start(void);
 void mt_growth_watch_define(const struct mt_definition *definition);
 void mt_growth_watch_note(const struct mt_event *events, size_t n);
+void mt_growth_watch_end(void);
 void mt_growth_watch_reset(void);
 
 /* Write the next events, with the uses of blocks that end in front of their frees; write those of

@@ -39,12 +39,28 @@ static int wait_for(_Atomic uint32_t *word, unsigned seconds)
     return (int)atomic_load(word);
 }
 
+/* Return the time until a recording of limited length stops. */
+static uint64_t rest_in_ns(void)
+{
+    uint64_t passed = mt_now() - mt_writer.start_ns;
+    return !mt_writer.rest_ns           ? UINT64_MAX
+           : passed < mt_writer.rest_ns ? mt_writer.rest_ns - passed
+                                        : 0;
+}
+
+/* Return whether the recording stops by itself or by a request of memtap stop. */
+static bool stops(void)
+{
+    return (mt_writer.has_to_rest || !rest_in_ns()) && mt_will_rest();
+}
+
 /* Wait for work. Return whether the time is up. */
 static int wait_for_work(bool is_first)
 {
     uint64_t ns = is_first            ? FIRST_PERIOD_NS
                   : mt_tail_has_all() ? PERIOD_NS
                                       : PERIOD_WITHOUT_TAIL_NS;
+    ns = ns < rest_in_ns() ? ns : rest_in_ns();
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     pthread_mutex_unlock(&mt_writer.working);
     bool is_up = mt_wake_wait(&period);
@@ -70,14 +86,22 @@ static void *run(void *unused)
             break; /* when we have ended, the C library calls exit, too */
         mt_writer_drain(false);
         mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.seen);
+        if (stops())
+            break;
     }
     if (atomic_load(&mt_writer.is_left))
         mt_writer.cpu_ns += mt_clock(CLOCK_THREAD_CPUTIME_ID);
     else
         mt_writer_end_trace();
+    bool is_resting = mt_is_resting();
+    if (is_resting)
+        mt_writer_forget();
     pthread_mutex_unlock(&mt_writer.working);
     mt_writer_set(&mt_writer.is_done);
-    return mt_writer_leave(unused);
+    if (!is_resting)
+        return mt_writer_leave(unused);
+    mt_has_rested(); /* last: another writer may begin */
+    return unused;
 }
 
 static int start_thread(void)
@@ -96,6 +120,11 @@ static int start_thread(void)
 
 static int begin(void)
 {
+    atomic_store(&mt_writer.is_open, 0);
+    atomic_store(&mt_writer.is_done, 0);
+    atomic_store(&mt_writer.stop, 0);
+    atomic_store(&mt_writer.is_left, false);
+    mt_writer.is_running = mt_writer.has_to_rest = false;
     mt_writer.start_ns = mt_now();
     mt_writer.output.file.fd = -1;
     int rc = mt_output_name(&mt_writer.output, mt_settings.output);
@@ -115,6 +144,11 @@ static int begin(void)
 
 int mt_writer_start(const struct mt_writer_info *info)
 {
+    mt_own_threads_await_end(); /* those of an earlier recording */
+    if (mt_own_threads_exist())
+        return -EAGAIN;
+    mt_own_threads_forget();
+    mt_watch_renew();
     mt_writer.info = info;
     int rc = begin();
     if (rc)
@@ -131,7 +165,7 @@ static bool end_thread(void)
 {
     atomic_store(&mt_writer.stop, 1);
     mt_writer_wake();
-    return wait_for(&mt_writer.is_done, LAST_WAIT_S);
+    return mt_is_resting() || wait_for(&mt_writer.is_done, LAST_WAIT_S);
 }
 
 /* Return whether it was in time. */

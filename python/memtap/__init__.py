@@ -15,6 +15,7 @@ Inside a recorded program (memtap run, LD_PRELOAD); elsewhere these do nothing:
     memtap.name(cache, "kv cache")
     memtap.mark("checkpoint written")
     memtap.save("now.mtap")                        # what was recorded so far, as a separate trace
+    memtap.start(); ...; memtap.stop()             # with memtap run --dormant: only this part is recorded
 
 In a notebook: `%load_ext memtap`, then `%%memtap --simulate h100` before a cell, or `%memtap TRACE`.
 
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .command import Problem, find_command, limits
-    from .control import holders, is_recorded, mark, name, own_trace, phase, sample, save
+    from .control import holders, is_recorded, mark, name, own_trace, phase, sample, save, start, stop
     from .notebook import load_ipython_extension
     from .report import CallSite, Check, Diff, DiffSite, Limit, Report, check, diff
     from .trace import Column, Page, Table, Trace, open
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # The module of each name: importing memtap imports none of them.
 _PLACES = {
     "command": ("Problem", "find_command", "limits"),
-    "control": ("holders", "is_recorded", "mark", "name", "own_trace", "phase", "sample", "save"),
+    "control": ("holders", "is_recorded", "mark", "name", "own_trace", "phase", "sample", "save", "start", "stop"),
     "notebook": ("load_ipython_extension",),
     "report": ("CallSite", "Check", "Diff", "DiffSite", "Limit", "Report", "check", "diff"),
     "trace": ("Column", "Page", "Table", "Trace", "open"),
@@ -68,6 +69,8 @@ __all__ = [
     "phase",
     "sample",
     "save",
+    "start",
+    "stop",
 ]
 
 

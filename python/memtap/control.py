@@ -79,6 +79,21 @@ def mark(name: object) -> None:
         _call("memtap_mark", _text(name))
 
 
+def start() -> Optional[str]:
+    """Start the recording of a process that is loaded with memtap and does not record: `memtap run --dormant`, or after stop().
+    Return the path of the trace; None if nothing is recorded."""
+    _call("memtap_start")
+    return own_trace()
+
+
+def stop() -> Optional[str]:
+    """Stop the recording and return the path of its trace, which is complete then; None if nothing was recorded. Another start()
+    writes another trace. Before the first use of CUDA, the process becomes dormant, as with `memtap run --dormant`."""
+    trace = own_trace()
+    _call("memtap_stop")
+    return trace
+
+
 def sample() -> None:
     """Request a sample of the memory in use on the devices, including contexts and other processes. It is in the trace a little later."""
     _call("memtap_sample")

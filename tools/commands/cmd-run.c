@@ -318,6 +318,10 @@ static int check_loader(const char *program)
 static void print_none(const struct mt_manifest *manifest, const char *program, bool has_failed)
 {
     char path[PATH_MAX], folder[PATH_MAX], why[PATH_MAX + 128] = "";
+    if (!strcmp(in_environment(&mt_setting_table[MT_ID_start]), "off")) {
+        mt_say("no trace was written: no recording was started (memtap start, memtap.start())");
+        return;
+    }
     if (print_failure(manifest) || print_out_of_sight(manifest))
         return;
     if (mt_find_command(program, path) && mt_match_machine(path) == 0) {

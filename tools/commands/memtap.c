@@ -56,6 +56,16 @@ static const struct mt_command commands[] = {
      "light recording (memtap run --light) is saved in full up to this moment; --full also\n"
      "records the next iterations in full.",
      mt_save_options, 0, mt_run_save},
+    {"start", "[OPTION]... [PID|FOLDER]...", "start the recording of a dormant program",
+     "Starts the recording of programs that run with memtap loaded and do not record: started\n"
+     "with memtap run --dormant, or stopped by memtap stop. A process records from its next\n"
+     "allocation on, in a trace of its own. PID: also its descendants; FOLDER: the processes\n"
+     "that write their traces there.",
+     mt_start_options, 0, mt_start_recordings},
+    {"stop", "[PID|TRACE|FOLDER]...", "stop a recording; the program continues",
+     "Stops recordings and completes their traces. The programs continue, with memtap loaded\n"
+     "and doing nothing; memtap start PID starts another recording.",
+     mt_no_options, 0, mt_stop_recordings},
     {"oom", "[OPTION]... [TRACE]...", "explain why memory ran out",
      "Explains the last time that a program ran out of memory: what was requested, and by\n"
      "which line; what was live; why the free memory could not be used; what would help.",

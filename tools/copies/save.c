@@ -25,7 +25,7 @@
 struct saving {
     const char *output; /* NULL: next to each trace */
     uint64_t iterations;
-    bool wants_holders;
+    bool wants_holders, stops;
     struct mt_trace_list traces;
     struct mt_tail_request *request; /* one per trace; fd -1: done */
 };
@@ -69,14 +69,14 @@ static int request(struct saving *saving, size_t i)
         return error.fault ? mt_fail_trace(path, &error)
                            : mt_fail("%s: the recording has ended; see memtap report", path);
     int rc = mt_tail_request_make(&saving->request[i], path, (uint32_t)saving->iterations,
-                                  saving->wants_holders);
-    if (rc == -ENOENT && !saving->iterations)
+                                  saving->wants_holders, saving->stops);
+    if (rc == -ENOENT && !saving->iterations && !saving->stops)
         return MT_EXIT_OK;
     if (rc == -ENOENT)
         return mt_fail("%s: no tail to send the request through; this file system cannot keep one",
                        path);
     if (rc == -EBUSY)
-        return mt_fail("%s: another memtap save is waiting for it; try again later", path);
+        return mt_fail("%s: another memtap save or stop is waiting for it; try again later", path);
     if (rc == -EACCES || rc == -EPERM)
         return mt_fail("%s: belongs to another user; only that user can send the request", path);
     return rc ? mt_fail("%s: cannot send the request: %s", path, strerror(-rc)) : MT_EXIT_OK;
@@ -87,17 +87,20 @@ static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
 {
     struct mt_trace_error error;
     enum mt_tail_answer answer = mt_tail_request_answer(&saving->request[i]);
-    if (answer == MT_ANSWER_FINISHED || is_interrupted ||
+    if ((answer == MT_ANSWER_FINISHED && !saving->stops) || is_interrupted ||
         !is_running(saving->traces.path[i], &error))
         return true;
-    if (answer == MT_ANSWER_NONE && is_late && !saving->iterations) {
+    if (is_late && saving->stops)
+        *code = mt_fail("%s: no response: the program is stopped, records without memtap's thread "
+                        "(--thread 0), or uses an older memtap",
+                        saving->traces.path[i]);
+    else if (answer == MT_ANSWER_NONE && is_late && !saving->iterations) {
         fprintf(stderr,
                 "memtap: %s: no response: the program is stopped or records without memtap's "
                 "thread (--thread 0); the copy has what the trace and its tail contain\n",
                 saving->traces.path[i]);
         return true;
-    }
-    if (answer == MT_ANSWER_NONE && is_late)
+    } else if (answer == MT_ANSWER_NONE && is_late)
         *code = mt_fail("%s: no response: the program is stopped, records without memtap's "
                         "thread (--thread 0), or uses an older memtap; memtap recover -o FILE "
                         "copies what is recorded so far",
@@ -108,9 +111,9 @@ static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
 static int await(struct saving *saving)
 {
     const struct timespec pause = {0, LOOK_NS};
-    uint64_t until = mt_now_ns() + (saving->wants_holders ? HOLDERS_WAIT_NS
-                                    : saving->iterations  ? MOST_WAIT_NS
-                                                          : COPY_WAIT_NS);
+    uint64_t until = mt_now_ns() + (saving->wants_holders                 ? HOLDERS_WAIT_NS
+                                    : saving->iterations || saving->stops ? MOST_WAIT_NS
+                                                                          : COPY_WAIT_NS);
     int code = MT_EXIT_OK;
     for (size_t left = saving->traces.n; left && !code; nanosleep(&pause, NULL)) {
         left = 0;
@@ -122,6 +125,20 @@ static int await(struct saving *saving)
             else
                 left++;
         }
+    }
+    return code;
+}
+
+static int print_stopped(const struct saving *saving)
+{
+    int code = MT_EXIT_OK;
+    for (size_t i = 0; i < saving->traces.n; i++) {
+        struct mt_trace_error error;
+        if (is_running(saving->traces.path[i], &error))
+            code = mt_fail("%s: interrupted; the recording stops within seconds",
+                           saving->traces.path[i]);
+        else
+            printf("%s is complete\n", saving->traces.path[i]);
     }
     return code;
 }
@@ -177,7 +194,19 @@ static int save(struct saving *saving)
     for (size_t i = 0; i < saving->traces.n; i++)
         mt_tail_request_close(&saving->request[i]);
     free(saving->request);
-    return code ? code : copy_all(saving);
+    return code ? code : saving->stops ? print_stopped(saving) : copy_all(saving);
+}
+
+int mt_stop_recordings(const struct mt_command *command, int argc, char **argv)
+{
+    struct saving saving = {.stops = true};
+    int operand = mt_options_read(command, argc, argv, &saving);
+    int code = operand < 0 ? MT_EXIT_BAD
+                           : mt_find_live_traces(&saving.traces, argv + operand, argc - operand);
+    if (!code)
+        code = save(&saving);
+    mt_trace_list_clear(&saving.traces);
+    return mt_finish_output(code);
 }
 
 int mt_run_save(const struct mt_command *command, int argc, char **argv)

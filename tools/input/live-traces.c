@@ -128,9 +128,9 @@ static int find_of_process(struct mt_trace_list *list, const char *text)
                        pid);
     if (!n)
         return mt_fail(
-            "process %ld is not writing a trace: it was not started with memtap run, or has not "
-            "used CUDA yet",
-            pid);
+            "process %ld is not writing a trace: it was not started with memtap run, has not "
+            "used CUDA yet, or is dormant (memtap start %ld)",
+            pid, pid);
     return n < 0 ? mt_fail("out of memory") : MT_EXIT_OK;
 }
 

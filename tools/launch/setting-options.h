@@ -14,11 +14,11 @@
      value,                                                                                        \
      meaning,                                                                                      \
      (value) ? (choices) : NULL,                                                                   \
-     (value) ? mt_note_text : mt_note_one,                                                         \
+     (value) ? mt_note_text : mt_note_last_choice,                                                 \
      MT_ID_##id * sizeof(char *)},
 
-/* Store an option without a value as "1". */
-int mt_note_one(const struct mt_typed *typed);
+/* Store an option without a value as the last choice of its setting, whose place it has. */
+int mt_note_last_choice(const struct mt_typed *typed);
 
 /* Store -m: the card's memory or, as for Python, the module to run, which is then the last option.
  * Its place is the simulation. */

@@ -16,9 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-int mt_note_one(const struct mt_typed *typed)
+int mt_note_last_choice(const struct mt_typed *typed)
 {
-    *(const char **)typed->place = "1";
+    const char *choices = mt_setting_table[typed->option->place / sizeof(char *)].choices;
+    *(const char **)typed->place = strrchr(choices, ' ') + 1;
     return 0;
 }
 
