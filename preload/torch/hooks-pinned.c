@@ -32,11 +32,18 @@ static struct table *table_of(void *functions)
     return (struct table *)((char *)functions - offsetof(struct table, functions));
 }
 
+static void forget(const int *unused)
+{
+    (void)unused;
+    mt_pinned_request = 0;
+}
+
+/* It throws where there is no memory. */
 static void *allocate(void *result, void *allocator, size_t size)
 {
+    __attribute__((cleanup(forget), unused)) const int request = 0;
     mt_pinned_request = size;
     table_of(*(void **)allocator)->real(result, allocator, size);
-    mt_pinned_request = 0;
     return result;
 }
 
