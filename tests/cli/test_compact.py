@@ -45,7 +45,7 @@ def answer(memtap, question, trace):
     if command == "oom":  # a copy has not the requests, so nothing can be replayed
         text = re.sub(r"What each change achieves.*\n(  .*\n)+"
                       r"|What the program would have requested next.*\n|  With .* more .*\n|    (modelled|and|the opt).*\n"
-                      r"|^(Do|Or|Try): .*\n([a-z].*\n)*|memtap assumes that this forward is an evaluation.*\ncalled the model.*\n", "", text, flags=re.M)
+                      r"|^(Do|Or|Try): .*\n([a-z].*\n)*|memtap assumes that this forward is an evaluation.*\ncalled the model.*\n", "", text, flags=re.M).rstrip("\n")
     if "csv" in question.split() and done.returncode == 0:  # a copy has fewer events, and not all ends
         rows = csv.DictReader(text.splitlines())
         text = "\n".join(str({key: row[key] for key in row if "event" not in key and key != "end_ns"}) for row in rows)
