@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Textures and surfaces: handles that keep their description. */
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef SIM_DRIVER
 #include "driver/driver.h"
@@ -14,6 +15,7 @@ typedef CUtexObject api_texture_object;
 typedef CUsurfObject api_surface_object;
 #define TEXTURE(verb, rest) cuTexObject##verb##rest
 #define SURFACE(verb, rest) cuSurfObject##verb##rest
+enum { RESOURCE_SIZE = sizeof(api_resource), VIEW_SIZE = sizeof(api_view) };
 #else
 #include "runtime/runtime.h"
 
@@ -26,6 +28,7 @@ typedef cudaTextureObject_t api_texture_object;
 typedef cudaSurfaceObject_t api_surface_object;
 #define TEXTURE(verb, rest) cuda##verb##TextureObject##rest
 #define SURFACE(verb, rest) cuda##verb##SurfaceObject##rest
+enum { RESOURCE_SIZE = SIM_SIZE_OF(api_resource, 64), VIEW_SIZE = SIM_SIZE_OF(api_view, 48) };
 #endif
 
 /* Codes that both have under other names. */
@@ -46,12 +49,12 @@ static api_result create(unsigned long long *out, const api_resource *resource,
     struct object *object = calloc(1, sizeof(*object));
     if (!object)
         return api_code(OUT_OF_MEMORY);
-    object->resource = *resource;
+    memcpy(&object->resource, resource, RESOURCE_SIZE);
     if (texture)
         object->texture = *texture;
     object->has_view = view;
     if (view)
-        object->view = *view;
+        memcpy(&object->view, view, VIEW_SIZE);
     *out = (uintptr_t)object;
     return api_code(SUCCESS);
 }
@@ -77,7 +80,7 @@ api_result TEXTURE(Get, ResourceDesc)(api_resource *resource, api_texture_object
 {
     if (!resource || !handle)
         return api_code(INVALID_VALUE);
-    *resource = object_of(handle)->resource;
+    memcpy(resource, &object_of(handle)->resource, RESOURCE_SIZE);
     return api_code(SUCCESS);
 }
 
@@ -93,7 +96,7 @@ api_result TEXTURE(Get, ResourceViewDesc)(api_view *view, api_texture_object han
 {
     if (!view || !handle || !object_of(handle)->has_view)
         return api_code(INVALID_VALUE);
-    *view = object_of(handle)->view;
+    memcpy(view, &object_of(handle)->view, VIEW_SIZE);
     return api_code(SUCCESS);
 }
 
@@ -112,6 +115,6 @@ api_result SURFACE(Get, ResourceDesc)(api_resource *resource, api_surface_object
 {
     if (!resource || !handle)
         return api_code(INVALID_VALUE);
-    *resource = object_of(handle)->resource;
+    memcpy(resource, &object_of(handle)->resource, RESOURCE_SIZE);
     return api_code(SUCCESS);
 }

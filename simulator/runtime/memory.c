@@ -226,8 +226,9 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     struct sim_range range;
     uintptr_t start;
     size_t size;
-    *attributes = (struct cudaPointerAttributes){
+    const struct cudaPointerAttributes unknown = {
         .type = cudaMemoryTypeUnregistered, .device = cudaInvalidDeviceId, .hostPointer = pointer};
+    memcpy(attributes, &unknown, SIM_SIZE_OF(unknown, 24));
     if (!sim_find(address, &range))
         return cudaSuccess;
     if (range.kind == SIM_RESERVED && sim_mapping_at(address, &start, &size, &range.device))

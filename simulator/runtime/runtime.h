@@ -29,6 +29,9 @@
 #include "driver-calls.h"
 
 /* The simulated versions: a runtime of the last CUDA 12 works on the same driver. */
+/* The size of a structure that is larger in CUDA 13: beyond that of CUDA 12, a program's is not. */
+#define SIM_SIZE_OF(structure, in_12) (SIM_CUDA < 13 ? (in_12) : sizeof(structure))
+
 enum { SIM_DRIVER_VERSION = 13020, SIM_RUNTIME_VERSION = SIM_CUDA < 13 ? 12080 : 13020 };
 
 /* Return the code and keep it as the thread's last error if it is one. */

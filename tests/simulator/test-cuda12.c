@@ -70,6 +70,45 @@ START_TEST(properties_have_the_old_layout)
 }
 END_TEST
 
+/* They are larger in CUDA 13: what follows the program's structure is left alone. */
+START_TEST(smaller_structures_are_not_overrun)
+{
+    enum { ATTRIBUTES = 24, RESOURCE = 64, VIEW = 48, AFTER = 128 };
+    int (*attributes_of)(void *, const void *) =
+        (int (*)(void *, const void *))symbol("cudaPointerGetAttributes");
+    int (*create)(unsigned long long *, const void *, const void *, const void *) =
+        (int (*)(unsigned long long *, const void *, const void *, const void *))symbol(
+            "cudaCreateTextureObject");
+    int (*resource_of)(void *, unsigned long long) =
+        (int (*)(void *, unsigned long long))symbol("cudaGetTextureObjectResourceDesc");
+    int (*view_of)(void *, unsigned long long) =
+        (int (*)(void *, unsigned long long))symbol("cudaGetTextureObjectResourceViewDesc");
+    char resource[RESOURCE + AFTER] = {1}, view[VIEW + AFTER] = {2}, attributes[ATTRIBUTES + AFTER];
+    char same[AFTER];
+    struct cudaTextureDesc texture = {0};
+    unsigned long long object;
+    void *memory;
+
+    use_gpu("h100");
+    memset(same, 0x5a, sizeof(same));
+    ck_cuda(cudaMalloc(&memory, 512));
+    memset(attributes, 0x5a, sizeof(attributes));
+    ck_cuda(attributes_of(attributes, memory));
+    ck_assert_int_eq(*(int *)attributes, cudaMemoryTypeDevice);
+    ck_assert_mem_eq(attributes + ATTRIBUTES, same, AFTER);
+    ck_cuda(create(&object, resource, &texture, view));
+    memset(resource, 0x5a, sizeof(resource));
+    ck_cuda(resource_of(resource, object));
+    ck_assert_int_eq(resource[0], 1);
+    ck_assert_mem_eq(resource + RESOURCE, same, AFTER);
+    memset(view, 0x5a, sizeof(view));
+    ck_cuda(view_of(view, object));
+    ck_assert_int_eq(view[0], 2);
+    ck_assert_mem_eq(view + VIEW, same, AFTER);
+    ck_cuda(cudaFree(memory));
+}
+END_TEST
+
 START_TEST(capture_information_has_three_forms)
 {
     int (*plain)(void *, int *, void *) =
@@ -95,6 +134,7 @@ int main(void)
 
     tcase_add_test(tests, both_runtimes_share_one_device);
     tcase_add_test(tests, properties_have_the_old_layout);
+    tcase_add_test(tests, smaller_structures_are_not_overrun);
     tcase_add_test(tests, capture_information_has_three_forms);
     return RUN_TESTS(tests);
 }
