@@ -10,6 +10,9 @@
 #include "python-graph.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #define SEARCH_NS 5000000000u
@@ -78,9 +81,22 @@ void mt_holders_find(void)
     python->traceback = find("PyTraceBack_Type");
 }
 
+/* Before Linux 5.9, the program's next write to a page that a device also writes to, such as memory
+ * registered with CUDA, may separate the two while a copy of the process exists. */
+static bool is_copying_safe(void)
+{
+    struct utsname kernel;
+    int major, minor;
+    return uname(&kernel) || sscanf(kernel.release, "%d.%d", &major, &minor) != 2 || major > 5 ||
+           (major == 5 && minor >= 9);
+}
+
 void mt_holders_start(void)
 {
+    const char *requested = getenv(mt_setting_table[MT_ID_holders].variable);
     mt_holder_python = found_python;
+    if (!(requested && *requested) && !is_copying_safe())
+        mt_settings.holders_at = 0;
 }
 
 /* Read what Python's state is at the moment. Return whether memtap knows its objects. */

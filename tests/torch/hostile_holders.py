@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hostile_holders.py names | deep | refused: runs out of memory with tensors below names that are not texts, or act on terminals, and objects
-whose methods end the program; in a chain of a million lists; where the system refuses the child process."""
+"""hostile_holders.py names | deep | refused | old: runs out of memory with tensors below names that are not texts, or act on terminals, and objects
+whose methods end the program; in a chain of a million lists; where the system refuses the child process; on an old kernel."""
 import ctypes
+import os
 import struct
 import sys
 import types
@@ -61,7 +62,14 @@ def refused():
     return keep()
 
 
-kept = {"names": names, "deep": deep, "refused": refused}[sys.argv[1]]()
+def old():
+    """From here on the kernel's version is 2.6."""
+    ctypes.CDLL(None).personality(0x20000)
+    assert os.uname().release.startswith("2.6")
+    return keep()
+
+
+kept = {"names": names, "deep": deep, "refused": refused, "old": old}[sys.argv[1]]()
 try:
     torch.empty(1 << 45, device="cuda")
 except torch.cuda.OutOfMemoryError:

@@ -34,7 +34,7 @@ def agree(steps, wanted):
 
 def check_roots(work, forks):
     trace = Path(work) / "roots.mtap"
-    code, output = forks.run(trace, HERE / "holders.py", env={"MEMTAP_HOLDERS": "oom"})
+    code, output = forks.run(trace, HERE / "holders.py")
     wanted = [json.loads(line) for line in re.findall(r"^holder (.*)", output, re.M)]
     equal("it ends well", (code, "out of memory" in output, "garbage True" in output), (0, True, True))
     found = lists(trace)
@@ -72,6 +72,8 @@ def check_host(work, forks):
     equal("the program is as it is alone", (code, output.strip()), (0, "200 times, children: none, left: none"))
     ends = [end["result"] for end, _ in lists(trace)]
     check(ends and not any(ends), f"searches ended with {ends}")
+    trace = Path(work) / "old.mtap"
+    equal("an old kernel", (forks.run(trace, HERE / "hostile_holders.py", "old")[0], lists(trace)), (0, []))
     trace = Path(work) / "none.mtap"
     equal("none", (forks.run(trace, HERE / "holders.py", env={"MEMTAP_HOLDERS": "none"})[0], lists(trace)), (0, []))
 

@@ -56,6 +56,8 @@ static int set_variables(const struct mt_job *job, const struct mt_attempt *atte
     char room[MT_VALUE_TEXT];
     if (attempt->groups && setenv("CUDASIM_GROUPS", attempt->groups, 1))
         return -ENOMEM;
+    if (setenv("MEMTAP_HOLDERS", "none", 0)) /* attempts may run out of memory many times */
+        return -ENOMEM;
     for (size_t i = 0; i < job->n_variables; i++) {
         const struct mt_variable *variable = &job->variable[i];
         const char *text = mt_choice_value(job, attempt->choice, i, room);
