@@ -188,6 +188,17 @@ static void print_block(const struct mt_page *page, const struct mt_device *devi
         fputs("\nNo list of holders has it.\n", page->out);
 }
 
+/* Print that no block was live. */
+static void print_none(const struct mt_page *page)
+{
+    const struct mt_holders *holders = &page->analysis->replay.holders;
+    char time[MT_SIZE_TEXT];
+    for (unsigned i = 0; i < holders->n; i++)
+        fprintf(page->out, "Holders at %s, when %s: no memory was live\n",
+                mt_time_text(time, holders->list[i].time_ns),
+                mt_holders_moment_words(holders->list[i].moment));
+}
+
 /* Print what was chosen of a device, if there is any, and before the first the lists. */
 static int print_device(const struct mt_page *page, const struct mt_device *device,
                         const struct mt_held_choice *choice, bool *found)
@@ -226,5 +237,7 @@ int mt_holders_text(const struct mt_analysis *analysis, const struct mt_held_cho
     int rc = 0;
     for (size_t i = 0; i < analysis->n_devices && !rc; i++)
         rc = print_device(&page, &analysis->devices[i], choice, &found);
+    if (!rc && !found && !choice->address && !choice->file)
+        print_none(&page);
     return rc ? rc : found ? 0 : -ENOENT;
 }

@@ -66,6 +66,18 @@ static void oom_at_once(struct mt_builder *b)
     mt_build_end(b);
 }
 
+/* All memory is freed when the script ends. */
+static void held_nothing(struct mt_builder *b)
+{
+    mt_build_info(b, "command=python search.py");
+    mt_build_on(b, 0, 1, mt_build_stack(b, "/home/user/search.py:21 trial", NULL));
+    mt_build_alloc(b, 0x7f0000000000, 64 * MT_MIB);
+    mt_build_free(b, 0x7f0000000000);
+    mt_build_on(b, MT_NO_DEVICE, 0, 0);
+    mt_build_event4(b, MT_HOLDERS, MT_HOLDERS_END, MT_HOLDERS_TORCH_UNKNOWN, 1234, 0);
+    mt_build_end(b);
+}
+
 /* A request that no card of that size serves. */
 static void oom_larger(struct mt_builder *b)
 {
@@ -284,6 +296,7 @@ int main(int argc, char **argv)
                   {"oom-larger.mtap", oom_larger},
                   {"fragmented.mtap", mt_scenario_fragmented},
                   {"held.mtap", mt_scenario_held},
+                  {"held-nothing.mtap", held_nothing},
                   {"held-oom.mtap", mt_scenario_held_oom},
                   {"balance.mtap", mt_scenario_balance},
                   {"idle.mtap", mt_scenario_idle},
