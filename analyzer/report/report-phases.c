@@ -44,8 +44,7 @@ const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size)
         snprintf(out, size, "the range %s", safe);
         return out;
     }
-    const char *slash = strrchr(turns->frame->file, '/');
-    mt_safe_text(safe, sizeof safe, slash ? slash + 1 : turns->frame->file, 60, MT_CUT_BEGIN,
+    mt_safe_text(safe, sizeof safe, mt_last_part(turns->frame->file), 60, MT_CUT_BEGIN,
                  &(struct mt_style){.utf8 = 1});
     if (turns->line)
         snprintf(out, size, "%s:%" PRIu32, safe, turns->line);

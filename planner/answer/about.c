@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run is, for its answer: which optimizer steps, which line calls the model, what could be
  * changed. */
+#include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "answer.h"
 #include "planner/advice/failed.h"
@@ -25,8 +26,7 @@ static void find_optimizer(struct mt_plan_answer *answer, const struct mt_record
 
 static void put_line(char *out, size_t size, const struct mt_frame *frame)
 {
-    const char *slash = strrchr(frame->file, '/');
-    snprintf(out, size, "%.80s:%u", slash ? slash + 1 : frame->file, frame->line);
+    snprintf(out, size, "%.80s:%u", mt_last_part(frame->file), frame->line);
 }
 
 /* Find the line that made the copies of weights, if all are from one. */

@@ -246,7 +246,8 @@ static bool may_be_copy(const struct mt_recording *recording, const struct mt_re
 
 MT_ORDER(by_size, uint64_t, MT_COMPARE(*a, *b))
 
-/* Find copies of weights: as the rules do, which know all parameters only at a moment. */
+/* Find copies of weights as is_loaded and is_deep_copy do (analyzer/classify/rules.c). These know
+ * all parameters only at the moment of a report, not at the end of each block. */
 static void find_copies(struct mt_recording *recording)
 {
     uint64_t *sizes = calloc(recording->n + 1, sizeof *sizes);

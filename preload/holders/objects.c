@@ -56,7 +56,7 @@ static uint64_t flags_of(uint64_t type)
     return mt_word(type + MT_TYPE_FLAGS);
 }
 
-/* Return whether its type may be asked: that of types only for those on the heap. */
+/* Return whether its type's tp_traverse may be called: for a type, only if that is on the heap. */
 static bool may_visit(uint64_t object, uint64_t type)
 {
     uint64_t flags = flags_of(type);
