@@ -84,7 +84,7 @@ struct mt_oom_tried {
 
 struct mt_oom_story {
     const struct mt_oom *oom;
-    const struct mt_device *device;
+    const struct mt_device *device; /* never NULL */
     enum mt_pool pool;
     uint64_t segment;   /* bytes that PyTorch had to request from CUDA */
     uint64_t cached;    /* reserved - allocated */

@@ -18,7 +18,7 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     char phase[80] = "";
     if (analysis->n_devices > 1)
         snprintf(on, sizeof on, " on %s", mt_device_text(name, oom->device));
-    const struct mt_spans *spans = story->device ? story->device->spans : NULL;
+    const struct mt_spans *spans = story->device->spans;
     if (story->span && spans &&
         (spans->serves || story->span->iteration || mt_span_is_beside(spans, story->span))) {
         mt_span_text(where, sizeof where, spans, story->span);
@@ -80,10 +80,11 @@ static void others_text(const struct mt_oom_story *story, const struct mt_analys
     snprintf(out, size, "%s is free, but %s", mt_size_text(bytes, story->of_others), where);
 }
 
-/* Return the bytes of the card, if the request alone is larger; 0: it is not, or nobody knows. */
+/* Return the bytes of the card, if the request alone is larger; 0: it is not, or the card is
+ * unknown. */
 static uint64_t smaller_card(const struct mt_oom_story *story)
 {
-    uint64_t card = story->device ? story->device->balance.total : 0;
+    uint64_t card = story->device->balance.total;
     return story->oom->wanted > card ? card : 0;
 }
 
@@ -234,10 +235,9 @@ static uint64_t lacking(const struct mt_oom_story *story)
 /* Put that garbage is as much as the request lacks. Return whether it is. */
 static bool put_garbage(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
 {
-    const struct mt_held_most *held =
-        story->device ? &story->device->held_by[MT_HELD_GARBAGE] : NULL;
+    const struct mt_held_most *held = &story->device->held_by[MT_HELD_GARBAGE];
     char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
-    if (!held || !held->path || held->bytes < lacking(story))
+    if (!held->path || held->bytes < lacking(story))
         return false;
     snprintf(text, sizeof text, "Do: gc.collect() before it: %s is garbage, %s",
              mt_size_text(bytes, held->bytes), held->path);
@@ -249,7 +249,7 @@ static bool put_garbage(FILE *out, const struct mt_oom_story *story, const struc
 static void put_exception(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
 {
     static const enum mt_held_kind kinds[] = {MT_HELD_TRACEBACK, MT_HELD_LAST_ERROR};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && story->device; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct mt_held_most *held = &story->device->held_by[kinds[i]];
         char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
         if (!held->path || held->bytes < lacking(story))
