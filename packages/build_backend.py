@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pip builds memtap by: meson-python. pip shows no more than the names of its steps, so the metadata are a step of their own, and
-the minutes are the wheel's. Where the build lacks a compiler or a library, the last line says which, and what installs it."""
+"""The backend with which pip builds memtap: meson-python. pip shows only the names of its steps, so the metadata are a quick step of
+their own, and only the wheel takes minutes. If a compiler or a library is missing, the last line names it and the command that installs it."""
 
 import contextlib
 import pathlib

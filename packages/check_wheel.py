@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_wheel.py WHEEL: whether a wheel of tools/release is what it says: its tag, its files, their hashes, the libraries and the
-symbols of glibc that they need, the list of what is linked in. Prints one line; where it is not, one line a fault, and exit code 1."""
+"""check_wheel.py WHEEL: checks that a wheel of tools/release is what it claims to be: its tag, its files and their hashes, the libraries
+and glibc symbols that they need, and the list of what is linked in. Prints one line, or one per fault and exits with 1."""
 
 import base64
 import csv
@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 
 MOST_BYTES = 5 << 20
-# glibc's own, and what manylinux allows beside it.
+# glibc's own, and what else manylinux allows.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1"}
 # It runs within PyTorch: with a C++ library or an unwinder of its own it would crash there.
 VALUES, OF_PYTORCH, ITS_SYMBOL = "libcudasim-values.so", "libstdc++.so.6", "sim_values_start"
@@ -57,7 +57,7 @@ def versions(text):
 
 
 def program_faults(path, newest, carried):
-    """What a program or library needs of the system."""
+    """Return what a program or library needs from the system."""
     dynamic = readelf("-d", path)
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
     exported = set(

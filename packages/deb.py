@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deb.py WHEEL OUT: makes a Debian package of a finished wheel: the same files, where Debian wants them. It needs glibc only, so that
-one package serves Debian 11 on and Ubuntu 20.04 on. Needs dpkg-deb. The same wheel gives the same bytes. Prints its name."""
+"""deb.py WHEEL OUT: turns a finished wheel into a Debian package: the same files, in the places that Debian expects. The package needs
+only glibc, so it installs on Debian 11, Ubuntu 20.04 and anything newer. Requires dpkg-deb. The same wheel gives the same bytes. Prints
+the package's name."""
 
 import gzip
 import os
@@ -15,7 +16,7 @@ from email.utils import formatdate
 
 import sysroot
 
-# Within the wheel, and on the system.
+# The place in the wheel, and the place on the system.
 PLACES = (
     (r"memtap-[^/]*\.data/scripts/", "usr/bin/"),
     (r"memtap-[^/]*\.data/data/", "usr/"),
@@ -50,14 +51,14 @@ License: Apache-2.0
  /usr/share/common-licenses/Apache-2.0.
 Comment:
  The libraries that are linked in, with their versions, are in
- memtap.cdx.json beside this file, their licences in licenses/.
+ memtap.cdx.json next to this file, their licences in licenses/.
 """
 OVERRIDES = """# One package for many releases carries what it needs; memtap.cdx.json lists it.
 memtap: embedded-library *
 # Stand-ins for CUDA's libraries, whose functions only call those of libcudasim.so.
 memtap: library-not-linked-against-libc *
 memtap: shared-library-lacks-prerequisites *
-# It is not one of Debian's own packages: no bug of Debian's asks for it, and $DEBEMAIL says who made it.
+# Not one of Debian's own packages: no Debian bug requests it, and $DEBEMAIL names the maintainer.
 memtap: initial-upload-closes-no-bugs *
 memtap: bogus-mail-host *
 memtap: bogus-mail-host-in-debian-changelog *
@@ -148,5 +149,5 @@ def main(wheel, out):
 
 if __name__ == "__main__":
     if not shutil.which("dpkg-deb"):
-        sysroot.fail("there is no dpkg-deb here, which makes the package; run this on Debian 12")
+        sysroot.fail("dpkg-deb, which builds the package, is missing; run this on Debian 12")
     main(*sys.argv[1:])

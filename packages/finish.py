@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""finish.py WHEEL SYSROOT ZIG OUT: makes the wheel that is published of one that meson-python built: names the oldest glibc in its
-tag, adds what is linked into it (a CycloneDX file in .dist-info/sboms, PEP 770) with the licences, and writes it so that the
-same files give the same bytes: sorted, with one date ($SOURCE_DATE_EPOCH). Prints its name."""
+"""finish.py WHEEL SYSROOT ZIG OUT: turns the wheel that meson-python built into the one that is published: puts the oldest glibc into
+its tag, adds the list of what is linked in (a CycloneDX file in .dist-info/sboms, PEP 770) with the licences, and writes it
+reproducibly: sorted, with one date ($SOURCE_DATE_EPOCH). Prints its name."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ def zig_version(zig):
 
 
 def components(source, zig):
-    """Each library that is linked in: name, version, licence, where it came from, its licence's file."""
+    """Return every library that is linked in: name, version, licence, origin, and the licence's file."""
     doc = source / "root/usr/share/doc"
     for row in sysroot.rows():
         if row["library"]:
@@ -47,7 +47,7 @@ def components(source, zig):
             "license": "Apache-2.0 WITH LLVM-exception",
             "text": zig / "lib" / name / "LICENSE.TXT",
         }
-    # In the page: zstd in WebAssembly, and the C library that it and the analyzer are compiled with there.
+    # In the page: zstd in WebAssembly, and the C library that zstd and the analyzer are compiled with.
     pinned = (sysroot.HERE.parent / "page/requirements-source.txt").read_text()
     version, sha256 = re.search(r"zstandard==(\S+) --hash=sha256:(\w+)", pinned).groups()
     yield {
@@ -108,7 +108,7 @@ def record(files, name):
 
 def main(wheel, source, zig, out):
     source, zig = pathlib.Path(source), pathlib.Path(zig).resolve().parent
-    stamp = max(int(os.environ["SOURCE_DATE_EPOCH"]), 315532800)  # a zip's time begins in 1980
+    stamp = max(int(os.environ["SOURCE_DATE_EPOCH"]), 315532800)  # zip dates begin in 1980
     with zipfile.ZipFile(wheel) as old:
         files = {
             one.filename: (old.read(one), one.external_attr >> 16 & 0o111) for one in old.infolist() if not one.is_dir()

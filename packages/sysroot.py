@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sysroot.py FOLDER ZIG [TABLE]: fetches the static libraries that a released wheel carries, and writes FOLDER/cross.ini, with
-which meson compiles for the oldest glibc that the wheel runs on.
+"""sysroot.py FOLDER ZIG [TABLE]: fetches the static libraries that a released wheel contains, and writes FOLDER/cross.ini, with
+which meson compiles for the oldest glibc that the wheel supports.
 
 The libraries are Debian 12's, in the versions of libraries.csv: apt-get downloads them (no root, nothing is installed), and the
-hashes of the table decide whether they are the ones. They are compiled for a newer glibc, but zig links them to the older one's
-symbols, and has in itself what that one lacks. Where it fails, one line says why, and the exit code is 1."""
+table's hashes verify them. They are compiled for a newer glibc, but zig links them to the older one's symbols and supplies what the
+older one lacks. A failure is reported in one line, with exit code 1."""
 
 import csv
 import hashlib
@@ -17,11 +17,11 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 GLIBC = "2.28"
-CPU = "x86_64"  # the table is this one's; another needs a table of its own
+CPU = "x86_64"  # libraries.csv is for this CPU; another one needs a table of its own
 DEBIAN_CPU = {"x86_64": "amd64", "aarch64": "arm64"}[CPU]
 
-# The host's libraries, which stand in for themselves in the link: exceptions that pass a hook are unwound by the host's unwinder,
-# PyTorch's are caught by its C++ library, not by zig's of each. Per library: its name, what it has of which version.
+# Stubs of the host's libraries to link against: exceptions that pass through a hook must be unwound by the host's unwinder and caught
+# by the C++ library that PyTorch uses, not by zig's copies. For each library: its name, and its symbols by version.
 OF_THE_HOST = {
     "host-unwinder": ("libgcc_s.so.1", {"GCC_3.0": ["_Unwind_Resume"], "GCC_3.3.1": ["__gcc_personality_v0"]}),
     "host-cxx": (
@@ -80,7 +80,7 @@ def is_right(path, row):
 
 
 def fetch(folder, row):
-    """Return the package's file, which apt-get may have left there another time."""
+    """Return the package's file, which an earlier run of apt-get may have left there."""
     name = f"{row['package']}={row['version']}"
     version = row["version"].replace(":", "%3a")  # as apt-get writes it
     path = folder / f"{row['package']}_{version}_{DEBIAN_CPU}.deb"
@@ -99,9 +99,7 @@ def fetch(folder, row):
         subprocess.run(["apt-get", "update"], capture_output=True, check=False)
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode or not path.exists():
-        why = (
-            "there is no network" if "resolve" in done.stderr or "connect" in done.stderr else "its sources have it not"
-        )
+        why = "there is no network" if "resolve" in done.stderr or "connect" in done.stderr else "its sources lack it"
         fail(
             f"apt-get cannot fetch {name} ({why}); on Debian 12 run `apt-get update`, and compare packages/libraries.csv"
         )
@@ -119,12 +117,12 @@ def run(command):
 
 def main(folder, zig, *table):
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        fail("there is no apt-get here, which fetches the libraries; run this on Debian 12, or in its container image")
+        fail("apt-get, which fetches the libraries, is missing; run this on Debian 12, or in its container image")
     folder = pathlib.Path(folder).resolve()
     downloads, root, host = folder / "downloads", folder / "root", folder / "host"
     for path in (downloads, host):
         path.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(root, ignore_errors=True)  # dpkg-deb keeps the files' dates: nothing is compiled again for it
+    shutil.rmtree(root, ignore_errors=True)  # dpkg-deb keeps the files' dates, so nothing is recompiled
     for row in rows(*table):
         run(["dpkg-deb", "-x", fetch(downloads, row), root])
     libraries = root / f"usr/lib/{CPU}-linux-gnu"
@@ -155,7 +153,7 @@ def main(folder, zig, *table):
     )
     file = folder / "cross.ini"
     if not file.exists() or file.read_text() != cross:
-        shutil.rmtree(folder / "build", ignore_errors=True)  # meson reads it once
+        shutil.rmtree(folder / "build", ignore_errors=True)  # meson reads cross.ini only at setup
         file.write_text(cross)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""build.py TOOLS WORK OUT.html DEPFILE: compiles the analyzer to WebAssembly in WORK and bundles the page, by what fetch.py brings
-into TOOLS."""
+"""build.py TOOLS WORK OUT.html DEPFILE: compiles the analyzer to WebAssembly in WORK and bundles the page, with the tools that
+fetch.py puts into TOOLS."""
 
 import concurrent.futures
 import os
@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-import fetch  # noqa: E402 (beside this file)
+import fetch  # noqa: E402 (next to this file)
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-# What a page cannot have; wasm/missing.c stands in for some. The rest are not asked for there.
+# What a page cannot have. wasm/missing.c replaces some of it; the rest is never called there.
 LEFT_OUT = {
     "analyzer/compact",
     "analyzer/json/job-json.c",
@@ -41,7 +41,7 @@ FLAGS = [
     "-fvisibility=hidden",
     "-ffunction-sections",
 ]
-# Nothing is compressed, and these would be half of the time to compile zstd.
+# The page compresses nothing, and these would take half of zstd's compile time.
 NO_COMPRESSORS = [
     f"-DZSTD_EXCLUDE_{name}_BLOCK_COMPRESSOR" for name in "DFAST GREEDY LAZY LAZY2 BTLAZY2 BTOPT BTULTRA".split()
 ]
@@ -54,7 +54,7 @@ def run(command, what, **more):
 
 
 class Zig:
-    """zig as clang and linker. It compiles wasi-libc when it is first used, into TOOLS."""
+    """zig as the compiler and linker. At its first use it compiles wasi-libc into TOOLS."""
 
     def __init__(self, tools):
         self.cc = [tools / "zig/zig", "cc"]

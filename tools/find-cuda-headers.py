@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the folder of CUDA's headers: from an installed CUDA Toolkit, else from NVIDIA's wheels in this
-Python (pip puts them next to our build); an empty line if there are none."""
+"""Prints the folder of CUDA's headers: an installed CUDA Toolkit's, else that of NVIDIA's wheels in this
+Python (where pip's isolated build has them); an empty line if there are none."""
 
 import importlib.util
 import os

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The set-up that tools/build, tools/demo and tools/test share; they source it. It installs only
-# what is missing and says what it does. Everything it makes lies in .cache/, .venv/ and build*/.
+# The set-up that tools/build, tools/demo and tools/test share; they source this file. It installs
+# only what is missing and says what it does. Everything it creates is in .cache/, .venv/ and build*/.
 
 set -euo pipefail
 # shellcheck disable=SC2034 # for the scripts that source this
 self=$(readlink -f "$0") caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Everything from PyPI, with its hashes (*.in: what was wanted).
+# Everything from PyPI, with hashes (*.in: the packages that were requested).
 locks=packages/locks
 TORCH=$(cat $locks/torch.in)
 PAGE_TOOLS=.cache/page-tools
 
-# A program that catches an interrupt and ends must not make us try again.
+# After an interrupt, do not retry, even if the interrupted program ended normally.
 trap 'exit 130' INT
 
 if ! mkdir -p .cache 2>/dev/null || [ ! -w .cache ]; then
@@ -30,7 +30,7 @@ die() {
     exit 1
 }
 
-# why LOG: the reason that a log has, of those that are known, and what to do. (Without Python: it may be what is missing.)
+# why LOG: prints the known cause that a log contains, and the remedy. (Without Python, which may be what is missing.)
 why() {
     local pattern what remedy
     while IFS=$'\t' read -r pattern what remedy; do
@@ -42,7 +42,7 @@ why() {
     return 1
 }
 
-# fail LOG COMMAND...: one line where the log has a reason that is known, else the log's end.
+# fail LOG COMMAND...: prints one line if the log contains a known cause, else the log's end.
 fail() {
     local log=$1 why
     shift
@@ -63,22 +63,22 @@ quietly() {
 
 # --- system packages -------------------------------------------------------------------------
 
-# What Debian, Fedora, Arch Linux and openSUSE call what a build needs. need NAMES TEST... remembers a
-# row where TEST fails; NAMES has four names, with / between them.
+# The names of a build's packages in Debian, Fedora, Arch Linux and openSUSE. need NAMES TEST... notes a
+# row if TEST fails; NAMES has the four names, separated by /.
 need() {
     local row=$1
     shift
     "$@" >/dev/null 2>&1 || missing+=("$row")
 }
 
-# Return the names of the missing for a package manager, by its column.
+# Print the names of the missing packages from a package manager's column.
 names() {
     local row found
     mapfile -t found < <(for row in "${missing[@]}"; do cut -d/ -f"$1" <<<"$row/$row/$row/$row"; done | sort -u)
     echo "${found[*]}"
 }
 
-# Return the command that installs the missing; exit code 1 where no package manager is known.
+# Print the command that installs the missing packages; exit code 1 if no known package manager is found.
 how() {
     if command -v apt-get >/dev/null; then
         echo "apt-get install --no-install-recommends $(names 1)"
@@ -93,19 +93,19 @@ how() {
     fi
 }
 
-# Install the missing with apt-get; where that cannot be, name the command that can.
+# Install the missing packages with apt-get; if that is impossible, name the command that would.
 install_missing() {
     [ ${#missing[@]} -gt 0 ] || return 0
     local root=(env DEBIAN_FRONTEND=noninteractive) packages how
     mkdir -p .cache
     local apt=(apt-get -y --no-install-recommends -o DPkg::Lock::Timeout=300)
-    how=$(how) || die "missing are what Debian calls $(names 1); install them and run $0 again"
+    how=$(how) || die "missing packages (by their names in Debian): $(names 1); install them and run $0 again"
     if ! command -v apt-get >/dev/null; then
         die "packages are missing; as root, run: $how"
     fi
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null ||
-            die "packages are missing, and this is neither root nor is there sudo; as root, run: $how"
+            die "packages are missing, and this is neither root nor has sudo; as root, run: $how"
         root=(sudo '--preserve-env=http_proxy,https_proxy,no_proxy' "${root[@]}")
         sudo -v || die "sudo refused; as root, run: $how"
     fi
@@ -116,12 +116,12 @@ install_missing() {
     # A fresh machine has no package lists, an old one has outdated ones.
     if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || ! apt_get install "${packages[@]}"; then
         : >.cache/apt.log
-        apt_get update || true # a list that is not needed may fail; why one failed is in the log
+        apt_get update || true # a list that is not needed may fail; the log says why
         apt_get install "${packages[@]}" || fail .cache/apt.log apt-get install "${packages[@]}"
     fi
 }
 
-# meson.build wants 1.0 or newer.
+# meson.build requires 1.0 or newer.
 has_meson() { meson --version | grep -qE '^([1-9][0-9]*)\.'; }
 has_pip() { python3 -m pip --version; }
 
@@ -130,7 +130,7 @@ may_install() { command -v apt-get && { [ "$(id -u)" -eq 0 ] || command -v sudo;
 # Set missing to the packages that a build lacks.
 find_missing() {
     missing=()
-    # What an earlier call fetched.
+    # Fetched by an earlier call.
     PATH=$PATH:$PWD/.cache/bin
     need python3 command -v python3
     need python3-pip/python3-pip/python-pip/python3-pip has_pip
@@ -149,12 +149,12 @@ find_missing() {
     need libbz2-dev/bzip2-devel/bzip2/libbz2-devel test -e /usr/include/bzlib.h
 }
 
-# Return in a line what a build lacks and how to have it, for pip's build, which installs none of it.
+# Print in one line what a build lacks and how to install it, for pip's build, which installs none of it.
 say_missing() {
     local missing how
     find_missing
     [ ${#missing[@]} -gt 0 ] || return 1
-    how=$(how) && how="run tools/build, which installs them, or as root: $how" || how="install what Debian calls $(names 1)"
+    how=$(how) && how="run tools/build, which installs them, or as root: $how" || how="install these packages (Debian's names): $(names 1)"
     echo "memtap: packages are missing; $how"
 }
 
@@ -168,13 +168,13 @@ install_build_packages() {
     fi
     install_missing
     is_python 9 python3 ||
-        die "python3 is $(python3 --version), and memtap wants 3.9 or newer; put a newer one first in PATH"
+        die "python3 is $(python3 --version), but memtap needs 3.9 or newer; put a newer one first in PATH"
     if ! has_meson >/dev/null 2>&1 || ! command -v ninja >/dev/null; then
         fetch_meson
     fi
 }
 
-# Browsers for the page, and tools that tests ask.
+# Browsers for the page, and tools that tests use.
 install_test_packages() {
     local missing=()
     need chromium/chromium/chromium/chromium command -v chromium chromium-browser google-chrome
@@ -194,10 +194,10 @@ install_test_packages() {
     install_missing
 }
 
-# Into .cache/, from PyPI: no root is needed, and Ubuntu 22.04 and Debian 11 have an older meson.
+# From PyPI into .cache/: this needs no root, and Ubuntu 22.04 and Debian 11 have an older meson.
 fetch_meson() {
     say "Fetching meson and ninja from PyPI"
-    # pip is the system's, so that this needs no ensurepip.
+    # With the system's pip, so that ensurepip is not needed.
     quietly build-venv python3 -m venv --clear --without-pip --system-site-packages .cache/build-tools
     fetch build-tools .cache/build-tools/bin/python -m pip install --ignore-installed --no-deps \
         --require-hashes -r $locks/meson.txt
@@ -210,7 +210,7 @@ fetch_meson() {
 
 # --- CUDA headers ----------------------------------------------------------------------------
 
-# Sets cuda_include: of an installed CUDA Toolkit, else of NVIDIA's wheels on PyPI.
+# Sets cuda_include: an installed CUDA Toolkit's folder, else that of NVIDIA's wheels from PyPI.
 find_cuda_headers() {
     local dir wheels=.cache/cuda-headers lock=$locks/cuda-headers.txt
     cuda_include=$(python3 tools/find-cuda-headers.py)
@@ -230,7 +230,7 @@ find_cuda_headers() {
     cp $lock $wheels/ready
 }
 
-# fetch NAME COMMAND...: like quietly, and tries a command that uses the network three times.
+# fetch NAME COMMAND...: like quietly, for a command that uses the network: tries three times.
 fetch() {
     local try name=$1
     shift
@@ -244,7 +244,7 @@ fetch() {
 
 # --- the page --------------------------------------------------------------------------------
 
-# What memtap view is built by. (ninja would fetch it too, but says nothing meanwhile.)
+# What memtap view's page is built with. (ninja would fetch it, too, but silently.)
 fetch_page_tools() {
     [ -e $PAGE_TOOLS/ready ] ||
         say "Fetching what builds the page: zig, node, zstd and esbuild (PyPI and npm, 180 MB)"
@@ -253,7 +253,7 @@ fetch_page_tools() {
 
 # --- the project -----------------------------------------------------------------------------
 
-# configure DIR [MESON OPTION...]: sets DIR up where it is not yet.
+# configure DIR [MESON OPTION...]: sets up DIR if needed.
 configure() {
     local dir=$1
     shift
@@ -263,7 +263,7 @@ configure() {
     fi
 }
 
-# compile DIR TARGET [MESON OPTION...]: sets DIR up where it is not yet, and compiles: `all`, or what is `installed`.
+# compile DIR TARGET [MESON OPTION...]: sets up DIR if needed, and compiles TARGET: `all`, or what is `installed`.
 compile() {
     configure "$1" "${@:3}"
     say "Building in $1/"
@@ -272,10 +272,10 @@ compile() {
 
 # --- Python and PyTorch ----------------------------------------------------------------------
 
-# is_python MINOR COMMAND: whether it is Python 3.MINOR or newer.
+# is_python MINOR COMMAND: whether COMMAND is Python 3.MINOR or newer.
 is_python() { "$2" -c "import sys; sys.exit(sys.version_info < (3, $1))" >/dev/null 2>&1; }
 
-# Sets python: $PYTHON, or the first that this PyTorch runs on.
+# Sets python: $PYTHON, or the first one that this PyTorch supports.
 find_python() {
     local candidate
     for candidate in ${PYTHON:-python3 /usr/bin/python3 python3.12 python3.11 python3.13}; do
@@ -286,12 +286,12 @@ find_python() {
     done
     candidate=${PYTHON:-python3}
     die "$TORCH needs Python 3.11 or newer; $candidate is $(
-        "$candidate" --version 2>/dev/null || echo 'not one that runs')" \
+        "$candidate" --version 2>/dev/null || echo 'a command that does not run')" \
         "Install a newer one and name it: PYTHON=/path/to/python3.12 $0"
 }
 
-# .venv has PyTorch's CUDA build. For the simulated device it goes without NVIDIA's libraries (several
-# GB). The file `ready` is written last: without it, it starts afresh.
+# .venv has PyTorch's CUDA build; for the simulated device without NVIDIA's libraries (several GB). The
+# file `ready` is written last; without it, .venv is created anew.
 
 has_venv() {
     local kind=$1 ready
@@ -302,7 +302,7 @@ has_venv() {
     return 1
 }
 
-# An empty one.
+# Create an empty .venv.
 begin_venv() {
     local package
     find_python
@@ -317,11 +317,11 @@ begin_venv() {
             "Name another one: PYTHON=/path/to/python3 $0" ;;
         esac
     fi
-    say "Making a virtual environment in .venv/ ($("$python" --version))"
+    say "Creating a virtual environment in .venv/ ($("$python" --version))"
     quietly venv "$python" -m venv --clear .venv
 }
 
-# in_background COMMAND...: in a process group, so that it ends with us; finish_background waits for it.
+# in_background COMMAND...: starts it in a process group, so that it ends with us; finish_background waits for it.
 in_background() {
     set -m
     { "$@"; } &
@@ -335,7 +335,7 @@ finish_background() {
     trap - EXIT
 }
 
-# Python compiles what it imports when it is first imported, a tenth of all that, and has to keep it.
+# Do not compile all of it: Python compiles what it imports, a tenth of it, at the first import.
 unset PYTHONDONTWRITEBYTECODE
 pip_install=(.venv/bin/python -m pip install --no-compile --no-deps --require-hashes)
 
@@ -346,7 +346,7 @@ fill_venv() {
         say "Installing $TORCH with NVIDIA's libraries (about 3 GB; takes minutes)"
         fetch pip "${pip_install[@]}" -r $locks/torch-gpu.txt
     else
-        say "Installing $TORCH, its CUDA build (about 0.6 GB; takes a minute or two)"
+        say "Installing $TORCH, the CUDA build (about 0.6 GB; takes a minute or two)"
         fetch pip "${pip_install[@]}" -r $locks/torch.txt
         say "Installing what PyTorch imports"
         fetch pip-more "${pip_install[@]}" -r $locks/torch-needs.txt
@@ -356,7 +356,7 @@ fill_venv() {
 
 install_test_tools() {
     local site
-    # PyTorch is imported some hundred times: tests/support/quick_imports.py makes that shorter.
+    # The tests import PyTorch hundreds of times; tests/support/quick_imports.py makes that faster.
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     cp tests/support/quick_imports.py "$site"
     echo 'import quick_imports' >"$site/quick_imports.pth"

@@ -17,11 +17,11 @@ PAGES = sorted((ROOT / "man").iterdir(), key=lambda path: (path.suffix, path.nam
 NAME = re.compile(r"(?<![\w/-])((?:lib)?memtap(?:-[a-z]+)*)\((\d)\)")
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#:\s]+)((?:#[^)]*)?\))")
 SECTION = re.compile(r'<h1 class="Sh"[^>]*>(?:<a[^>]*>)?(.*?)(?:</a>)?</h1>', re.S)
-copied = {}  # the files of the repository that pages link to, by their place in the site
+copied = {}  # files of the repository that pages link to, by their path in the site
 
 
 def place(name, section):
-    """Where the page memtap-NAME(N) lies in the site, or None if there is none."""
+    """Return the path of the page memtap-NAME(N) in the site, or None if there is none."""
     return f"man/{name}.{section}.md" if (ROOT / "man" / f"{name}.{section}").exists() else None
 
 
@@ -30,9 +30,9 @@ def title(path):
 
 
 def manual_page(path):
-    """A manual page as Markdown: its headings, and HTML between them."""
+    """Return a manual page as Markdown: its headings, with HTML between them."""
     done = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", path], capture_output=True, text=True, check=False)
-    if done.returncode > 2 or not done.stdout:  # 2: it warns
+    if done.returncode > 2 or not done.stdout:  # 2: only warnings
         raise PluginError(f"{path.name}: {done.stderr}")
     body = re.sub(
         r'<table class="(?:head|foot)">.*?</table>|</?section[^>]*>|<a class="permalink"[^>]*>(.*?)</a>',
@@ -53,7 +53,7 @@ def manual_page(path):
 
 
 def entries(folder):
-    """The pages of a folder of docs/, its README first."""
+    """Return the pages of a folder of docs/, its README first."""
     found = sorted((ROOT / "docs" / folder).glob("*.md"), key=lambda path: (path.name != "README.md", path.name))
     return [
         {"Overview": f"{folder}/{path.name}"} if path.name == "README.md" else f"{folder}/{path.name}" for path in found
@@ -82,7 +82,7 @@ def on_files(files: Files, *, config):
         for _, target, _ in LINK.findall(page.read_text(encoding="utf-8")):
             found = (page.parent / target).resolve()
             if found.is_file() and not found.is_relative_to(ROOT / "docs"):
-                # A page of the repository's own is shown as text: what it links to is not here.
+                # Another Markdown file of the repository is shown as text, since its links' targets are not in the site.
                 where = f"source/{found.relative_to(ROOT)}" + (".txt" if found.suffix == ".md" else "")
                 if found not in copied.values():
                     copied[where] = found

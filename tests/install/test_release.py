@@ -88,7 +88,7 @@ def check_downloads(tree):
     must_fail("is not the file that packages/libraries.csv means", *command, table)
     table.write_text((tree / "packages/libraries.csv").read_text().replace("1.5.4+dfsg2-5", "1.5.3-0"))
     must_fail("apt-get cannot fetch libzstd-dev=1.5.3-0", *command, table)
-    must_fail("there is no apt-get here", *command, table, env={"PATH": "/nonexistent"})
+    must_fail("apt-get, which fetches the libraries, is missing", *command, table, env={"PATH": "/nonexistent"})
 
 
 with tempfile.TemporaryDirectory() as name:

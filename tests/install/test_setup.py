@@ -110,7 +110,7 @@ def check_build(folder):
         return done.stdout
 
     expect("no package manager", build(), "Debian calls", "gcc", "libdw-dev", "run")
-    expect("pip without one", pip(), "packages are missing", "install what Debian calls", "gcc")
+    expect("pip without one", pip(), "packages are missing", "install these packages (Debian's names)", "gcc")
     for name, words in ("dnf", "dnf install"), ("pacman", "pacman -S"), ("zypper", "zypper install"):
         command(name, "exit 1")
         expect(name, build(), "as root, run:", words, {"dnf": "elfutils-devel", "pacman": "elfutils", "zypper": "libdw-devel"}[name])
