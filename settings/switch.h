@@ -16,9 +16,9 @@
 struct mt_switch {
     uint32_t version;
     uint32_t pid; /* as the process sees itself */
-    /* Other processes write these two, the number last: how often a start was requested, and for
-     * how many seconds the newest wants a recording; 0: until it is stopped. */
-    _Atomic uint32_t seconds, wanted;
+    /* Other processes write these, the last one last: for how many seconds and iterations the
+     * newest request wants a recording, 0: until it is stopped; and how often one was made. */
+    _Atomic uint32_t seconds, iterations, wanted;
     _Atomic uint32_t answered;     /* the newest request that was followed: `trace` is valid */
     _Atomic uint32_t is_recording; /* now */
     char folder[PATH_MAX];         /* of the trace to be written */

@@ -73,13 +73,13 @@ bool mt_switch_is_on(void)
                        atomic_load_explicit(&own.taken, memory_order_relaxed);
 }
 
-uint32_t mt_switch_take(void)
+struct mt_switch_request mt_switch_take(void)
 {
     struct mt_switch *page = own.page;
     if (!mt_switch_is_on())
-        return 0;
+        return (struct mt_switch_request){0, 0};
     atomic_store(&own.taken, atomic_load(&page->wanted));
-    return atomic_load(&page->seconds);
+    return (struct mt_switch_request){page->seconds, page->iterations};
 }
 
 void mt_switch_answer(const char *trace)

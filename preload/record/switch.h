@@ -12,10 +12,13 @@ void mt_switch_make(void);
 /* Return whether a start is requested that was not taken. Any thread. */
 bool mt_switch_is_on(void);
 
-/* Take the request, if there is one: return for how many seconds to record, 0 if without limit.
+/* Take the request, if there is one: for how many seconds and iterations to record, 0: no limit.
  * Then answer it with the trace's path, or with "" if it could not be created. NULL: the recording
  * has stopped, and requests made before that are over. */
-uint32_t mt_switch_take(void);
+struct mt_switch_request {
+    uint32_t seconds, iterations;
+};
+struct mt_switch_request mt_switch_take(void);
 void mt_switch_answer(const char *trace);
 
 /* Forget the parent's switch in a forked child. */

@@ -14,7 +14,7 @@ static void define(const struct mt_definition *definition)
     int rc = mt_encoder_definition(mt_writer.encoder, definition);
     if (!rc && mt_writer.light)
         rc = mt_light_define(mt_writer.light, definition);
-    mt_growth_watch_define(definition);
+    mt_iterations_define(definition);
     if (rc)
         mt_writer_fail(rc);
     if (mt_encoder_full(mt_writer.encoder))

@@ -38,9 +38,9 @@ static void write_events(struct mt_event *events, size_t n, uint64_t kinds)
     size_t i = 0;
     if (!mt_writer_is_open())
         return; /* it has just been closed */
+    n = mt_iterations_note(events, n);
     mt_watch_note(events, n, kinds);
     mt_limits_note(events, n, kinds, mt_writer.seen);
-    mt_growth_watch_note(events, n);
     count(events, n, kinds);
     while (i < n && mt_writer.light)
         mt_writer_add_to_window(&events[i++]);

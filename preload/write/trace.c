@@ -28,7 +28,7 @@ bool mt_writer_sign_manifest(uint64_t cpu_ns)
     return mt_manifest_sign(mt_settings.manifest, text);
 }
 
-static void open_trace(void)
+static void open_trace(uint32_t iterations)
 {
     int rc = mt_output_open(&mt_writer.output);
     if (rc) {
@@ -41,7 +41,7 @@ static void open_trace(void)
     rc = mt_threads_resume(); /* those of an earlier recording */
     if (rc)
         mt_writer_give_up(rc, "create");
-    mt_growth_watch_start();
+    mt_iterations_start(iterations);
     if (mt_settings.keep_bytes)
         mt_writer.live = mt_live_create();
     if (mt_settings.has_uses)
@@ -106,8 +106,9 @@ void mt_writer_begin_trace(void)
 {
     struct mt_definition definition;
     bool has_past = mt_intern_read(&(struct mt_intern_position){0}, &definition);
-    mt_writer.rest_ns = mt_switch_take() * UINT64_C(1000000000);
-    open_trace();
+    struct mt_switch_request request = mt_switch_take();
+    mt_writer.rest_ns = request.seconds * UINT64_C(1000000000);
+    open_trace(request.iterations);
     mt_writer_sign_manifest(0); /* before the program continues, because it may end */
     if (mt_writer_is_open() && has_past) {
         write_head();
@@ -132,7 +133,7 @@ void mt_writer_forget(void)
     free(mt_writer.order.thread);
     free(mt_writer.order.next);
     free(mt_writer.threads);
-    mt_growth_watch_end();
+    mt_iterations_end();
     mt_limits_reset();
     memset((char *)&mt_writer + offsetof(struct mt_writer, output), 0,
            sizeof mt_writer - offsetof(struct mt_writer, output));

@@ -211,13 +211,14 @@ void mt_writer_answer_request(bool is_new);
 void mt_holder_events_take(void);
 void mt_holder_events_write(void (*write)(struct mt_event *events, size_t n, uint64_t kinds));
 
-/* Notice growth, if holders are wanted then: start; note definitions, and events; end; reset in a
- * forked child. */
-void mt_growth_watch_start(void);
-void mt_growth_watch_define(const struct mt_definition *definition);
-void mt_growth_watch_note(const struct mt_event *events, size_t n);
-void mt_growth_watch_end(void);
-void mt_growth_watch_reset(void);
+/* Count iterations, if the recording is to stop after so many (0: it is not), and notice growth, if
+ * holders are wanted then: start; note definitions, and events, of which it returns how many are to
+ * be written; end; reset in a forked child. */
+void mt_iterations_start(uint32_t most);
+void mt_iterations_define(const struct mt_definition *definition);
+size_t mt_iterations_note(const struct mt_event *events, size_t n);
+void mt_iterations_end(void);
+void mt_iterations_reset(void);
 
 /* Write the next events, with the uses of blocks that end in front of their frees; write those of
  * live blocks. Only if uses are recorded. */

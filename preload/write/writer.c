@@ -224,7 +224,7 @@ void mt_writer_reset(void)
     mt_tail_reset();
     memset(&mt_writer, 0, sizeof mt_writer);
     mt_limits_reset();
-    mt_growth_watch_reset();
+    mt_iterations_reset();
     mt_wake_forget();
     pthread_mutex_init(&mt_writer.working, NULL);
 }

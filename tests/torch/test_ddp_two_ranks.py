@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchrun with two ranks: both train and end well, each leaves one trace, and that says to the byte
-what PyTorch says in its rank."""
+what PyTorch says in its rank. Two dormant ranks are started by their folder for three iterations."""
+import json
 import os
+import socket
+import subprocess
+from pathlib import Path
 
 import harness
 import totals
+from checks import until
 
 RANKS = 2
 WIDTH, LAYERS = 256, 3
@@ -15,6 +20,30 @@ def parameters():
     shapes = [3 * WIDTH * WIDTH, 3 * WIDTH, WIDTH * WIDTH, WIDTH, 4 * WIDTH * WIDTH, 4 * WIDTH,
               4 * WIDTH * WIDTH, WIDTH, WIDTH, WIDTH, WIDTH, WIDTH]
     return LAYERS * sum((4 * elements + 511) // 512 * 512 for elements in shapes)
+
+
+def command(*words, work):
+    done = harness.run([harness.MEMTAP, *words], cwd=work)
+    return done.returncode, done.stdout + done.stderr
+
+
+def check_dormant(work):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    program = Path(__file__).resolve().with_name("dormant_ranks.py")
+    line = harness.recorded("r%r.mtap", "--dormant", gpus=RANKS) + [harness.PYTHON, program, port]
+    with subprocess.Popen([str(word) for word in line], cwd=work) as job:
+        harness.check(until(lambda: len(list(Path(work).glob("ready-*"))) == RANKS), "both ranks wait for a start")
+        code, said = command("start", "--iterations", 3, work, work=work)
+        harness.check(code == 0 and said.count(" is recorded in ") == RANKS, "start", said)
+        Path(work, "go").touch()
+        harness.equal("the ranks go on", job.wait(), 0)
+    for rank in range(RANKS):
+        code, said = command("report", "-f", "json", f"r{rank}.mtap", work=work)
+        harness.equal("a complete trace", code, 0)
+        report = json.loads(said)
+        harness.equal("its iterations", [(device["device"], device["iterations"]) for device in report["devices"]], [(rank, 3)])
+    harness.equal("no other", sorted(path.name for path in Path(work).glob("*.mtap*")), ["r0.mtap", "r1.mtap"])
 
 
 def main():
@@ -36,6 +65,8 @@ def main():
         harness.equal("with the model", phases[0]["allocated"], 2 * parameters())
     forward = [phases[1]["allocated"] for _, phases in runs]
     harness.check(forward[0] < forward[1], "the rank with the larger batch takes more")
+    with harness.folder() as work:
+        check_dormant(work)
     harness.finish()
 
 

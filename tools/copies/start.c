@@ -8,6 +8,7 @@
 #include "tools/input/descendants.h"
 #include "tools/input/traces.h"
 #include "tools/terminal/values.h"
+#include "trace-format/tail-request.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #define LOOK_NS 20000000u
 
 struct starting {
-    uint64_t seconds;
+    uint64_t seconds, iterations;
     struct dormant {
         long pid;
         struct mt_switch *page;
@@ -39,6 +40,8 @@ struct starting {
 const struct mt_option mt_start_options[] = {
     {0, "seconds", "N", "stop after N seconds (default: at memtap stop or the end)", NULL,
      mt_note_number, offsetof(struct starting, seconds), 1, 86400 * 365},
+    {0, "iterations", "N", "stop after the next N iterations of the program", NULL,
+     mt_note_number, offsetof(struct starting, iterations), 1, MT_MOST_REQUESTED},
     {0}};
 /* clang-format on */
 
@@ -163,6 +166,7 @@ static int request(struct starting *starting, struct dormant *process)
         return mt_fail("process %ld is recorded already: %.*s", process->pid, PATH_MAX - 1,
                        page->trace);
     atomic_store(&page->seconds, (uint32_t)starting->seconds);
+    atomic_store(&page->iterations, (uint32_t)starting->iterations);
     process->number = atomic_fetch_add(&page->wanted, 1) + 1;
     return MT_EXIT_OK;
 }
