@@ -32,6 +32,18 @@ static bool is_of_block(const struct mt_request *request)
            request->kind == MT_REQUEST_RECORD_STREAM || request->kind == MT_REQUEST_COMPLETE;
 }
 
+/* Return whether a request empties the cache after a search that is no longer made. Call it in the
+ * order of events. */
+static bool is_after_search(const struct mt_edits *edits, size_t *at,
+                            const struct mt_request *request, uint64_t event)
+{
+    const struct mt_recorded_block *block = edits->recording->block;
+    while (*at < edits->recording->n && (block[*at].search < event || edits->block[*at].size))
+        ++*at;
+    return *at < edits->recording->n && request->kind == MT_REQUEST_EMPTY_CACHE &&
+           block[*at].end < event;
+}
+
 static void add(struct item *item, size_t *n, uint64_t moment, struct mt_request request)
 {
     item[*n] = (struct item){moment, *n, request};
@@ -70,12 +82,14 @@ int mt_trial_edited(const struct mt_requests *requests, const struct mt_edits *e
 {
     uint64_t last = mt_moment_of(event);
     struct item *item = calloc(edits->n * 2 + requests->n + 1, sizeof *item);
+    size_t search = 0;
     *n = 0;
     *request = NULL;
     if (!item)
         return -ENOMEM;
     for (size_t i = 0; i < requests->n && requests->recorded[i].event <= event; i++)
-        if (!is_of_block(&requests->request[i]))
+        if (!is_of_block(&requests->request[i]) &&
+            !is_after_search(edits, &search, &requests->request[i], requests->recorded[i].event))
             add(item, n, mt_moment_of(requests->recorded[i].event), requests->request[i]);
     add_blocks(item, n, requests, edits, last);
     qsort(item, *n, sizeof *item, by_moment);

@@ -216,7 +216,7 @@ int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_al
     static const unsigned cases[] = {MT_GUESS_STORES, MT_GUESS_STORES | MT_GUESS_INPUTS,
                                      MT_GUESS_CALLS,  MT_GUESS_SCORES,
                                      MT_GUESS_FLOATS, MT_GUESS_COPIES,
-                                     MT_GUESS_OTHERS};
+                                     MT_GUESS_OTHERS, MT_GUESS_PLANS};
     unsigned guesses, unused, last = 0;
     int rc = try_guess(judge, name, conf, 0, &guesses, judgement);
     for (size_t i = 0; !rc && i < sizeof cases / sizeof *cases; i++) {

@@ -12,16 +12,13 @@
 #define SETTINGS_MOST 3u /* ways of settings alone, with different results */
 #define PAIRED_MOST 8u   /* changes that are tried in pairs */
 #define ENOUGH_PAIRS 4u  /* that fit */
+#define MORE_ROOM 0.01   /* of the card: what a way leaves free beyond another */
 
 /* Replays take the longer the more requests there are: all together as many requests, but some
  * replays in any case. */
 #define REQUESTS_MOST 30000000u
 #define REPLAYS_LEAST 40u
 #define REPLAYS_MOST 600u
-
-/* A way leaves more free than another only if it is more by this part of the card. */
-#define MORE_ROOM 0.01
-
 /* What the ways have in common while they are sought. */
 struct search {
     struct mt_plan_answer *answer;
@@ -201,6 +198,9 @@ static int try_changes(struct search *search)
             note_nearest(search, change->name, change->peak);
         if (is_hopeful(search, change) && !is_beside(search, change->name))
             rc = try_change(search, change->name, false, &search->served[i]);
+        if (!strcmp(change->name, "no-benchmark") && search->served[i] == MT_SERVED_YES &&
+            !search->answer->plan->requests->ooms)
+            search->answer->fits = MT_SERVED_UNKNOWN; /* PyTorch searches in what is free, too */
     }
     return rc;
 }

@@ -22,6 +22,7 @@ static const struct mt_remedy remedies[] = {
      false, "nothing"},
     {"host-copies", MT_COSTS_NOTHING, "keep copies of weights on the host: torch.load(..., map_location=\"cpu\"), tensor.cpu()",
      false, "nothing, if the card does not compute with them"},
+    {"no-benchmark", MT_COSTS_TIME, "torch.backends.cudnn.benchmark = False", false, "time: convolutions may be slower"},
     {"zero-grad", MT_COSTS_NOTHING, "optimizer.zero_grad(set_to_none=True) after each step", true, "nothing"},
     {"bucket-views", MT_COSTS_NOTHING, "DistributedDataParallel(..., gradient_as_bucket_view=True)", true,
      "nothing, if gradients are not kept or detached"},

@@ -242,3 +242,31 @@ int mt_change_host_copies(struct mt_edits *edits, const char *argument, struct m
         change->why_not = "no copies of weights were seen";
     return is_found ? 0 : -ENOENT;
 }
+
+/* Return whether it is a request that failed, and that PyTorch repeated with half the size. */
+static bool is_halved(const struct mt_recorded_block *block, const struct mt_recorded_block *next)
+{
+    uint64_t half = mt_block_of(block->size / 2), bytes = mt_requested_bytes(next);
+    return block->was_caught && block->stack == next->stack && bytes <= half + 512 &&
+           bytes + 512 >= half;
+}
+
+int mt_change_no_benchmark(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    const struct mt_recording *recording = edits->recording;
+    bool is_found = false, is_search = false;
+    (void)argument;
+    for (size_t i = recording->n; i--;) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        is_search = block->search || (is_search && is_halved(block, block + 1));
+        if (is_search && !(edits->without & MT_GUESS_PLANS))
+            mt_drop_block(edits, i);
+        is_found |= is_search;
+    }
+    if (!is_found)
+        change->why_not = "no search of torch.backends.cudnn.benchmark was recorded";
+    /* On a card, the measured times decide what is used after the search. */
+    if (!mt_info(recording->definitions, "env.CUDASIM_GPU"))
+        edits->guesses |= MT_GUESS_PLANS;
+    return is_found ? 0 : -ENOENT;
+}

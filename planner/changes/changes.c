@@ -17,6 +17,8 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_EVALUATION, mt_change_drop_exception},
     {"host-copies", NULL, NULL, "copies of weights (a loaded checkpoint, copy.deepcopy) are in host memory", 0,
      MT_REBUILDS_COPIES, mt_change_host_copies},
+    {"no-benchmark", NULL, NULL, "cuDNN searches for no fastest algorithm; the one it uses needs the same workspace", 0,
+     MT_REBUILDS_SEARCHES, mt_change_no_benchmark},
     {"batch", "PART", "1/2", "all memory except the model's and the optimizer's scales with the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},
     {"sequence", "PART", "1/2", "all memory except the model's and the optimizer's scales with the sequence length; attention scores with its square", 20,

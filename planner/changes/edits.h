@@ -40,13 +40,14 @@ enum mt_guess {
     MT_GUESS_PRODUCTS = 64, /* nothing: activations are multiplied as in no run that was compared */
     MT_GUESS_COPIES = 128,  /* what has as many elements as a parameter is of the batch, no copy */
     MT_GUESS_OTHERS = 256,  /* so is what no product with weights shows to be */
+    MT_GUESS_PLANS = 512,   /* no algorithm of cuDNN's needs more than the fastest one did */
     MT_GUESS_CALLS = 4,     /* calls from lines whose calls had no backward are checkpointed, too */
 };
 
 /* Where one of these matters, an answer has no bound. */
 #define MT_NO_BOUND                                                                                \
     (MT_GUESS_SCORES | MT_GUESS_FLOATS | MT_GUESS_MADE | MT_GUESS_PRODUCTS | MT_GUESS_COPIES |     \
-     MT_GUESS_OTHERS)
+     MT_GUESS_OTHERS | MT_GUESS_PLANS)
 
 struct mt_edits {
     const struct mt_recording *recording;

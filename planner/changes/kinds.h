@@ -31,6 +31,8 @@ int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_mo
 int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
                              struct mt_modelled *change);
 int mt_change_host_copies(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_no_benchmark(struct mt_edits *edits, const char *argument,
+                           struct mt_modelled *change);
 
 /* Return whether the block is a copy of weights that the program keeps; autocast's are not. */
 bool mt_is_weight_copy(const struct mt_recorded_block *block);

@@ -154,10 +154,42 @@ static void note_unused(struct mt_recording *recording, const struct mt_replay *
         *unused = (struct mt_recorded_unused){replay->events, bytes};
 }
 
+/* Note the end of a search for the fastest algorithm (torch.backends.cudnn.benchmark): PyTorch
+ * frees its workspace and empties the cache before it requests anything else. A program's own
+ * torch.cuda.empty_cache() returns memory at another line. */
+static void note_search(struct mt_recording *recording, const struct mt_replay *replay,
+                        const struct mt_event *event)
+{
+    struct mt_recorded_search *search = &recording->search;
+    struct mt_recorded_block *freed = NULL;
+    uint32_t stack = mt_stack(replay->definitions, event->stack)->python;
+    switch (event->kind) {
+    case MT_CUDA_FREE:
+    case MT_CUDA_UNMAP:
+        search->gives_back |= search->thread == event->thread && search->stack == stack;
+        return;
+    case MT_EMPTY_CACHE:
+        if (search->block && search->gives_back)
+            recording->block[search->block - 1].search = replay->events;
+        break;
+    case MT_FREE:
+        freed = recording->n ? &recording->block[recording->n - 1] : NULL;
+        break;
+    case MT_ALLOC:
+        break;
+    default:
+        return;
+    }
+    *search = (struct mt_recorded_search){0};
+    if (freed && freed->end == replay->events && freed->category == MT_CATEGORY_WORKSPACE)
+        *search = (struct mt_recorded_search){recording->n, event->thread, stack, false};
+}
+
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_recording *recording = data;
     note_steps(recording, replay);
+    note_search(recording, replay, event);
     switch (event->kind) {
     case MT_SAVED:
         note_save(recording, replay, event);

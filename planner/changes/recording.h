@@ -28,6 +28,8 @@ struct mt_recorded_block {
     uint64_t elements;   /* of its parameter; 0: not known */
     uint64_t unused;     /* unrequested bytes: PyTorch did not split off the rest */
     uint64_t saved;      /* the last event in forward that saved it; 0: none */
+    uint64_t search;     /* the event that emptied the cache after cuDNN had searched in it for the
+                          * fastest algorithm; 0: it is not such a workspace */
     uint32_t module;     /* frame of the torch.nn module that it belongs to; 0: not known */
     uint32_t maker;      /* frame of the module at work when it was made; 0: none */
     uint32_t stack;      /* that it was made with; 0: not known */
@@ -66,6 +68,13 @@ struct mt_recorded_unused {
     uint64_t event, bytes;
 };
 
+/* A workspace that was freed last, which cuDNN may have searched in. */
+struct mt_recorded_search {
+    size_t block; /* place + 1; 0: none */
+    uint32_t thread, stack;
+    bool gives_back; /* the same line has returned memory to CUDA since */
+};
+
 struct mt_recorded_step {
     uint64_t begin, end; /* events */
 };
@@ -90,6 +99,7 @@ struct mt_recording {
     size_t n_unused, unuseds_capacity;
     struct mt_address_map nodes; /* address -> 1 + place, those that live */
     struct mt_address_map saved; /* address of a block -> its last save's place in saved_at */
+    struct mt_recorded_search search;
     uint64_t *saved_at;
     size_t n_saved, saved_ats_capacity;
     struct mt_watcher watcher;

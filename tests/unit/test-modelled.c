@@ -24,7 +24,10 @@ static uint64_t at(unsigned place)
     return BASE + place * 64 * MIB;
 }
 
-enum { WEIGHT, STATE = 2, WIDE = 4, OUT = 6, GRADIENT = 8, PASSING = 10 };
+enum { WEIGHT, STATE = 2, WIDE = 4, OUT = 6, GRADIENT = 8, PASSING = 10, SEARCH = 12 };
+
+/* What empties the cache after a workspace: nothing, cuDNN's search, the program's own line. */
+static enum { NOBODY, CUDNN, PROGRAM } empties;
 
 static uint32_t layer_stack(unsigned layer)
 {
@@ -34,11 +37,29 @@ static uint32_t layer_stack(unsigned layer)
     return mt_build_stack(builder, USER ":9 main", frame, NULL);
 }
 
+static void workspace(unsigned layer)
+{
+    mt_build_alloc(builder, at(SEARCH), 1024 * MIB);
+    mt_build_free(builder, at(SEARCH));
+    mt_build_alloc(builder, at(SEARCH), 512 * MIB);
+    mt_build_event(builder, MT_WORKSPACE, at(SEARCH), 0, 0);
+    mt_build_free(builder, at(SEARCH));
+    if (empties == PROGRAM)
+        mt_build_on(
+            builder, 0, 1,
+            mt_build_stack(builder, USER ":9 main", TORCH "cuda/memory.py:5 empty_cache", NULL));
+    mt_build_event(builder, MT_CUDA_FREE, at(SEARCH), 0, 0);
+    mt_build_event(builder, MT_EMPTY_CACHE, 1, 0, 0);
+    mt_build_on(builder, 0, 1, layer_stack(layer));
+}
+
 /* 8 MiB are saved for backward, 4 MiB go on, 2 MiB are gone at once. */
 static void forward(unsigned layer)
 {
     mt_build_on(builder, 0, 1, layer_stack(layer));
     mt_build_event(builder, MT_LEAF, at(WEIGHT + layer), FLOAT32, 0);
+    if (empties)
+        workspace(layer);
     mt_build_alloc(builder, at(WIDE + layer), 8 * MIB);
     mt_build_event(builder, MT_SAVED, at(WIDE + layer), 0, FLOAT32);
     mt_build_alloc(builder, at(PASSING), 2 * MIB);
@@ -224,6 +245,34 @@ START_TEST(workspaces_stay_as_wide)
 }
 END_TEST
 
+static void begin_with_workspaces(int of)
+{
+    end();
+    empties = of ? PROGRAM : CUDNN;
+    begin();
+    empties = NOBODY;
+}
+
+/* What cuDNN searches in goes, and what was requested for it in vain. On a card, the algorithm that
+ * is used without a search may need as much. */
+START_TEST(searches_need_workspaces)
+{
+    struct mt_modelled change;
+    begin_with_workspaces(_i);
+    ck_assert_int_eq(mt_modelled_of(&change, &recording, "no-benchmark"), 0);
+    if (_i) {
+        ck_assert_str_eq(change.why_not,
+                         "no search of torch.backends.cudnn.benchmark was recorded");
+        return;
+    }
+    for (size_t i = 0; i < recording.n; i++)
+        recording.block[i].was_caught = recording.block[i].size == 1024 * MIB;
+    ck_assert_int_eq(mt_modelled_of(&change, &recording, "no-benchmark"), 0);
+    ck_assert_uint_eq(change.peak, (64 + 32 + 12) * MIB);
+    ck_assert_uint_gt(change.other_peak, 1024 * MIB);
+}
+END_TEST
+
 START_TEST(sixteen_bits_are_half)
 {
     ck_assert_double_eq(peak("precision:bf16"), (64 + 32 + 12) / 2);
@@ -278,6 +327,7 @@ int main(void)
     tcase_add_test(test, inputs_of_checkpoints_stay);
     tcase_add_test(test, workspaces_are_allocated_again);
     tcase_add_test(test, workspaces_stay_as_wide);
+    tcase_add_loop_test(test, searches_need_workspaces, 0, 2);
     tcase_add_test(test, sixteen_bits_are_half);
     tcase_add_test(test, what_makes_no_sense_is_refused);
     TCase *unknown = tcase_create("unknown");
