@@ -30,6 +30,7 @@ export interface Oom {
 }
 export interface Node {
   name: string; place: string; bytes: number; blocks: number; category: number; certainty: string; children: Node[];
+  found: number; // bytes that the search found
 }
 export interface Row {
   bytes: number; blocks: number; category: number; line: string; operator: string;
@@ -98,7 +99,7 @@ export interface Exports {
   spans(slot: number): number;
   ooms(): number;
   bands(slot: number, time: number, from: number, to: number, columns: number): number;
-  search(text: number): number;
+  search(text: number, places: number): number;
   bands_found(slot: number, time: number, from: number, to: number, columns: number): number;
   certainties(slot: number, at: number): number;
   strips(slot: number, time: number, from: number, to: number, columns: number, least: number,
@@ -111,10 +112,10 @@ export interface Exports {
   moment_event(slot: number, moment: number): number;
   moment_of_event(slot: number, event: number): number;
   between(slot: number, since: number, at: number): number;
-  temporary(slot: number, at: number, since: number, category: number): number;
+  temporary(slot: number, at: number, since: number, category: number, isFound: number): number;
   same(slot: number, life: number, at: number, since: number): number;
   who(slot: number, by: number, at: number, since: number, category: number, isFolded: number): number;
-  table(slot: number, at: number, since: number, category: number): number;
+  table(slot: number, at: number, since: number, category: number, isFound: number): number;
   life(number: number): number;
   served(number: number): number;
   stack_by(kind: number): number;
@@ -235,9 +236,12 @@ export class Analyzer {
     return this.take<string[]>(this.exports.stack_by(stack === "block" ? 0 : STACKS.indexOf(stack)));
   }
 
-  /** Find a text in all blocks from now on; "": all are found. */
-  search(text: string) {
-    if (this.withText(text, (at) => this.exports.search(at))) throw new Error("out of memory");
+  /** Find a text, and frames at lines ("LINE FILE"), in all blocks from now on; "": all are found. Return how many are. */
+  search(text: string, places: string[]): number {
+    const all = places.map((one) => `${one}\n`).join("");
+    const n = this.withText(text, (at) => this.withText(all, (more) => this.exports.search(at, more)));
+    if (n < 0) throw new Error("out of memory");
+    return n;
   }
 
   /** Return the found blocks' bytes, by column and group. */
@@ -293,8 +297,8 @@ export class Analyzer {
   }
 
   /** Blocks that were freed before the next allocation, by line. */
-  temporary(slot: number, at: number, since: number, category: number) {
-    return this.take<Row[]>(this.exports.temporary(slot, at, since, category));
+  temporary(slot: number, at: number, since: number, category: number, is_found = false) {
+    return this.take<Row[]>(this.exports.temporary(slot, at, since, category, +is_found));
   }
 
   /** Return the numbers of all blocks in the table's row of a block, the largest first. */
@@ -304,8 +308,9 @@ export class Analyzer {
     return [...this.doubles(this.exports.numbers(), n)];
   }
 
-  table(slot: number, at: number, since: number, category: number) {
-    return this.take<Row[]>(this.exports.table(slot, at, since, category));
+  /** is_found: only what the search found */
+  table(slot: number, at: number, since: number, category: number, is_found = false) {
+    return this.take<Row[]>(this.exports.table(slot, at, since, category, +is_found));
   }
 
   life(number: number) {

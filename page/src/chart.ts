@@ -99,7 +99,11 @@ export function pan(store: Store, device: Device, part: number) {
 export function gestures(chart: Chart, store: Store, device: () => Device, click: (event: PointerEvent) => void,
                          select: (from: number, to: number, is_done: boolean) => void) {
   listen(chart.canvas, {
-    zoom: (factor, pixel) => zoom(store, device(), factor, chart.at(store.state, pixel)),
+    zoom: (factor, pixel) => {
+      const before = store.state;
+      zoom(store, device(), factor, chart.at(before, pixel));
+      return store.state !== before;
+    },
     pan: (pixels) => pan(store, device(), -pixels / chart.width),
     click,
     select,

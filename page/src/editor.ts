@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Links from a frame to its line in an editor, once the user has named one. The browser keeps the setting.
-import type { Frame } from "./analyzer";
+import type { Frame, Life } from "./analyzer";
 import { make, plain } from "./dom";
 
 const KEY = "memtap-editor";
@@ -40,8 +40,22 @@ export function lineLink({ file, line }: Pick<Frame, "file" | "line">, text: str
   return url ? make("a", { href: url }, plain(text)) : make("span", {}, plain(text));
 }
 
-/** Return a frame's folder, file and line, as such a link. */
+/** Return a frame's folder, file and line. */
+function placeText({ file, line }: Frame): string {
+  const name = file.split("/").slice(-2).join("/");
+  return line ? `${name}:${line}` : name;
+}
+
+/** The same as such a link. */
 export function place(frame: Frame): HTMLElement {
-  const name = frame.file.split("/").slice(-2).join("/");
-  return lineLink(frame, frame.line ? `${name}:${frame.line}` : name);
+  return lineLink(frame, placeText(frame));
+}
+
+const NEAREST = 5;
+
+/** Return the frames nearest to a block's request, of the program's own if it has any, as lines of a tip. */
+export function nearest({ line, stack, forward_stack }: Pick<Life, "line" | "stack" | "forward_stack">): string[] {
+  const all = forward_stack.length ? forward_stack : stack, own = all.filter((one) => one.is_own);
+  const shown = (own.length ? own : all).slice(0, NEAREST);
+  return shown.length ? shown.map((one) => plain(`${one.function}  ${placeText(one)}`)) : [plain(line)];
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates wheel, drag, two fingers and click on a canvas into changes of its x axis. The wheel alone scrolls the page.
+// Translates wheel, drag, two fingers and click on a canvas into changes of its x axis. The wheel alone scrolls the page until
+// the canvas has been clicked, and where there is nothing to zoom out of.
+import { make } from "./dom";
 
 export interface Meant {
-  /** Zoom by a factor (below 1: in) around a place, in pixels of the canvas. */
-  zoom(factor: number, pixel: number): void;
+  /** Zoom by a factor (below 1: in) around a place, in pixels of the canvas. Return whether that changed the range. */
+  zoom(factor: number, pixel: number): boolean;
   /** Move the shown range; positive pixels show earlier moments. */
   pan(pixels: number): void;
   click(event: PointerEvent): void;
@@ -19,15 +21,32 @@ export function wheelFactor(event: WheelEvent): number {
   return Math.exp(Math.min(Math.max(event.deltaY, -MOST_TURN), MOST_TURN) * 0.01);
 }
 
+const SHOWN_MS = 2500, STILL_MS = 300;
+let hints = 3; // so often
+
+/** Say, where the wheel has just scrolled the page, how it zooms. */
+function hint(canvas: HTMLCanvasElement) {
+  document.querySelector(".hint")?.remove();
+  const box = canvas.getBoundingClientRect();
+  const place = make("p", { class: "hint", role: "status", style: `left:${box.left + scrollX + box.width / 2}px;top:${box.top + scrollY + 8}px` },
+    "Click the chart to zoom with the wheel, or hold Ctrl");
+  document.body.append(place);
+  setTimeout(() => place.remove(), SHOWN_MS);
+}
+
 export function gestures(canvas: HTMLCanvasElement, meant: Meant) {
   const down = new Map<number, number>(); // places of pointers
-  let moved = 0, first = 0, is_selecting = false;
+  let moved = 0, first = 0, is_selecting = false, zoomed = -STILL_MS; // when the wheel last did
   canvas.addEventListener("wheel", (event) => {
-    const is_sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-    if (!is_sideways && !event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
+    const is_sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY), is_meant = event.ctrlKey || event.metaKey;
+    if (!is_sideways && !is_meant && document.activeElement !== canvas) {
+      if (hints-- > 0) hint(canvas);
+      return;
+    }
     if (is_sideways) meant.pan(-event.deltaX);
-    else meant.zoom(wheelFactor(event), event.offsetX);
+    else if (meant.zoom(wheelFactor(event), event.offsetX)) zoomed = event.timeStamp;
+    else if (!is_meant && event.timeStamp - zoomed > STILL_MS) return; // the page scrolls
+    event.preventDefault();
   }, { passive: false });
   canvas.addEventListener("pointerdown", (event) => {
     try {

@@ -23,6 +23,7 @@ import { outOfMemory, showVerdict } from "./views/verdict";
 import { WhoView } from "./views/who";
 import { help } from "./views/help";
 import { hide } from "./tip";
+import { sourcesWith } from "./source";
 import { Workers } from "./workers";
 
 declare global {
@@ -69,12 +70,11 @@ class Page {
     this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, over);
     this.details = new Details(byId("details"), client, this.store, trace, () => this.lists());
     byId("panel-report").append(make("pre", { tabindex: 0 }, outOfMemory(trace.name)?.text ?? "", trace.text));
-    const found = (text: string) => (byId("found").textContent = text);
     this.views = {
       map: this.map,
-      who: new WhoView(byId("panel-who"), client, this.store, trace, found),
-      table: new TableView(byId("panel-table"), client, this.store, trace, found, "table"),
-      temporary: new TableView(byId("panel-temporary"), client, this.store, trace, found, "temporary"),
+      who: new WhoView(byId("panel-who"), client, this.store, trace),
+      table: new TableView(byId("panel-table"), client, this.store, trace, "table"),
+      temporary: new TableView(byId("panel-temporary"), client, this.store, trace, "temporary"),
       report: null,
     };
     this.bar();
@@ -241,10 +241,11 @@ class Page {
 
   /** Find the search's text in all blocks, and show what has it. */
   private readonly find = latest(async () => {
-    await this.client.search(this.store.state.search);
+    const { search } = this.store.state;
+    this.legend.nFound = await this.client.search(search, search ? sourcesWith(this.trace.name, search) : []);
     this.timeline.update();
     this.legend.update();
-    if (this.store.state.tab === "map") this.map.update();
+    this.views[this.store.state.tab]?.update();
   });
 
   /** Show all views but the timeline. */
@@ -274,11 +275,8 @@ class Page {
     if (has("life") || (isOther && state.life < 0)) this.details.update();
     if (has("search")) byId<HTMLInputElement>("search").value = state.search;
     const range = has("slot", "is_time", "from", "to", "category"), list = isOther || has("by", "is_whole");
-    if (has("tab") || list || (state.tab === "temporary" && range)) {
-      byId("found").textContent = "";
-      this.views[state.tab]?.update();
-    }
-    if (has("search", "life")) (this.views[state.tab] as { draw?: () => void } | null)?.draw?.();
+    if (has("tab") || list || (state.tab === "temporary" && range)) this.views[state.tab]?.update();
+    if (has("life")) (this.views[state.tab] as { draw?: () => void } | null)?.draw?.();
     if (range) this.numbers();
   }
 }

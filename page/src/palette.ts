@@ -48,7 +48,7 @@ const HATCHES: { [pattern in Pattern]: string } = {
 /** Return an element that shows a category's colour and pattern. */
 export function swatch(name: string): HTMLElement {
   const hatch = HATCHES[(LOOKS[name] ?? LOOKS["other"])![1]];
-  return make("span", { class: "swatch", style: `--colour:${colour(name)}${hatch && `;--hatch:${hatch}`}` });
+  return make("span", { class: "swatch", "data-look": name, style: `--colour:${colour(name)}${hatch && `;--hatch:${hatch}`}` });
 }
 
 export function colour(name: string): string {

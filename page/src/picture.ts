@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture of the page: its boxes, texts and charts, without its buttons.
 import { byId, make, save } from "./dom";
+import { fill } from "./palette";
 import { Paper, PngPaper, SvgPaper } from "./paper";
 
 const LEFT_OUT = "select, input, #texts, .hidden, noscript, script, style";
-const MARGIN = 16, TALLEST = 6000; // CSS pixels
+const MARGIN = 16, TALLEST = 6000, LEAST = 700; // CSS pixels; a table's least width
 
 /** Return the colour in a form that any viewer knows; "": invisible. */
 function colourOf(css: string, known: Map<string, string>): string {
@@ -20,6 +21,14 @@ function colourOf(css: string, known: Map<string, string>): string {
   return colour;
 }
 
+/** A piece of a category's area, patterned as in charts. */
+function tile(style: CanvasPattern | string, { width, height }: DOMRect): HTMLCanvasElement {
+  const canvas = make("canvas", { width: Math.ceil(width), height: Math.ceil(height) }), context = canvas.getContext("2d")!;
+  context.fillStyle = style;
+  context.fillRect(0, 0, width, height);
+  return canvas;
+}
+
 class Painter {
   private readonly colours = new Map<string, string>();
 
@@ -30,8 +39,12 @@ class Painter {
     if (element.matches(LEFT_OUT) || style.display === "none" || style.visibility === "hidden") return;
     const box = element.getBoundingClientRect(), x = box.left - this.left, y = box.top - this.top;
     if (!box.width || !box.height) return;
-    const fill = colourOf(style.backgroundColor, this.colours);
-    if (fill) this.paper.rect(x, y, box.width, box.height, parseFloat(style.borderTopLeftRadius) || 0, fill);
+    if (element instanceof HTMLElement && element.dataset["look"]) {
+      this.paper.image(tile(fill(element.dataset["look"]), box), x, y, box.width, box.height);
+      return;
+    }
+    const ground = colourOf(style.backgroundColor, this.colours);
+    if (ground) this.paper.rect(x, y, box.width, box.height, parseFloat(style.borderTopLeftRadius) || 0, ground);
     this.borders(style, x, y, box);
     if (element instanceof HTMLCanvasElement) {
       if (element.width && element.height) this.paper.image(element, x, y, box.width, box.height);
@@ -65,15 +78,20 @@ class Painter {
       line = "";
       at = null;
     };
-    for (const word of node.data.matchAll(/\S+\s*|\s+/g)) {
-      range.setStart(node, word.index);
-      range.setEnd(node, word.index + word[0].length);
-      const box = range.getClientRects()[0];
-      if (!box || !box.width) continue;
+    const put = (word: string, index: number) => {
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const boxes = range.getClientRects(), box = boxes[0];
+      if (boxes.length > 1 && word.length > 1) { // broken between two lines
+        for (let i = 0; i < word.length; i++) put(word[i]!, index + i);
+        return;
+      }
+      if (!box || !box.width) return;
       if (at && Math.abs(box.top - at.top) > 2) end();
       if (!at || box.left < at.left) at = box; // in a text from right to left the last word is the leftmost
-      line += word[0].replace(/\s+$/, " ");
-    }
+      line += word.replace(/\s+$/, " ");
+    };
+    for (const word of node.data.matchAll(/\S+\s*|\s+/g)) put(word[0], word.index);
     end();
   }
 }
@@ -82,7 +100,8 @@ function paint(kind: "png" | "svg"): Paper {
   const parts = [document.querySelector("header")!, byId("main")];
   const boxes = parts.map((one) => one.getBoundingClientRect());
   const left = Math.min(...boxes.map((one) => one.left)), top = boxes[0]!.top;
-  const width = Math.max(...boxes.map((one) => one.right)) - left;
+  const wide = [...document.querySelectorAll(".wide > *, pre")].map((one) => one.getBoundingClientRect().right + MARGIN);
+  const width = Math.max(...boxes.map((one) => one.right), ...wide) - left;
   const height = Math.min(boxes[1]!.bottom - top + MARGIN, TALLEST);
   const paper: Paper = kind === "png" ? new PngPaper(width, height) : new SvgPaper(width, height);
   paper.rect(0, 0, width, height, 0, getComputedStyle(document.documentElement).getPropertyValue("--paper"));
@@ -94,12 +113,14 @@ function paint(kind: "png" | "svg"): Paper {
 /** Save the page as "png" or "svg". */
 export async function savePicture(kind: "png" | "svg") {
   const root = document.documentElement;
-  root.classList.add("still"); // hides buttons and empty boxes: style.css
+  root.classList.add("still"); // hides buttons and empty boxes, and clips nothing: style.css
+  root.classList.toggle("spread", [...document.querySelectorAll(".wide")].some((one) =>
+    one.clientWidth > 0 && (one.clientWidth < LEAST || one.scrollWidth > one.clientWidth)));
   let paper: Paper;
   try {
     paper = paint(kind);
   } finally {
-    root.classList.remove("still");
+    root.classList.remove("still", "spread");
   }
   save(`memtap.${kind}`, kind === "png" ? "image/png" : "image/svg+xml", await paper.blob());
 }

@@ -10,13 +10,14 @@ function isSame(a: Node, b: Node): boolean {
 
 function child(of: Node, like: Node): Node {
   let one = of.children.find((node) => node.name === like.name && node.place === like.place);
-  if (!one) of.children.push(one = { ...like, bytes: 0, blocks: 0, children: [] });
+  if (!one) of.children.push(one = { ...like, bytes: 0, blocks: 0, found: 0, children: [] });
   return one;
 }
 
 function add(to: Node, from: Node) {
   to.bytes += from.bytes;
   to.blocks += from.blocks;
+  to.found += from.found;
   for (const one of from.children) add(child(to, one), one);
 }
 
@@ -27,7 +28,7 @@ function sort(node: Node) {
 
 /** Both begin with the function; recursive calls count once. */
 export function sandwich(tree: Node, wanted: Node): { callers: Node; callees: Node } {
-  const empty = (): Node => ({ ...wanted, bytes: 0, blocks: 0, children: [] }), callers = empty(), callees = empty();
+  const empty = (): Node => ({ ...wanted, bytes: 0, blocks: 0, found: 0, children: [] }), callers = empty(), callees = empty();
   const go = (node: Node, above: Node[]) => {
     if (!isSame(node, wanted)) {
       for (const one of node.children) go(one, [node, ...above]);
@@ -39,6 +40,7 @@ export function sandwich(tree: Node, wanted: Node): { callers: Node; callees: No
       if (one !== node) at = child(at, one);
       at.bytes += node.bytes;
       at.blocks += node.blocks;
+      at.found += node.found;
     }
   };
   go(tree, []);

@@ -38,10 +38,6 @@ export class SortedTable<Row> {
     this.draw();
   }
 
-  texts(row: Row): string[] {
-    return this.columns.map((one) => one.text(row));
-  }
-
   sorted(): Row[] {
     const key = this.columns[this.order]?.key, rows = [...this.rows];
     if (key)

@@ -22,6 +22,12 @@ export function source(run: string, { file, line }: Pick<Frame, "file" | "line">
   return plain(linesOf(run).get(`${file}:${line}`) ?? "");
 }
 
+/** Return the lines whose text has another, without regard to case: "LINE FILE". */
+export function sourcesWith(run: string, text: string): string[] {
+  const wanted = text.toLowerCase();
+  return [...linesOf(run)].filter(([, line]) => line.toLowerCase().includes(wanted)).map(([place]) => place.replace(/^([^]*):(\d+)$/, "$2 $1"));
+}
+
 /** The same as an element; none if the page has no text. */
 export function code(text: string): HTMLElement[] {
   return text ? [make("code", {}, text)] : [];

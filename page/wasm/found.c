@@ -5,6 +5,7 @@
 #include "trace-format/dtypes.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { UNKNOWN, ABSENT, FOUND }; /* what maps have */
@@ -12,6 +13,7 @@ enum { UNKNOWN, ABSENT, FOUND }; /* what maps have */
 struct finding {
     const struct mt_definitions *definitions;
     const char *text;
+    struct mt_address_map places; /* by the hash of a file and line */
     struct mt_address_map stacks; /* by stack */
     struct mt_address_map alike;  /* by what a life's texts are made of */
     bool has_no_memory;
@@ -22,12 +24,32 @@ static bool is_in(const struct finding *finding, const char *text)
     return strcasestr(text, finding->text) != NULL;
 }
 
+static uint64_t place_key(const char *file, size_t size, uint32_t line)
+{
+    return mt_hash(mt_hash(MT_HASH_SEED, file, size), &line, sizeof line);
+}
+
+/* Note the places, "LINE FILE" each, before newlines. */
+static void note_places(struct finding *finding, const char *places)
+{
+    for (const char *end; (end = strchr(places, '\n')); places = end + 1) {
+        char *file;
+        uint32_t line = (uint32_t)strtoul(places, &file, 10);
+        if (*file++ == ' ' && file <= end)
+            finding->has_no_memory |=
+                mt_address_map_put(&finding->places, place_key(file, (size_t)(end - file), line),
+                                   FOUND) != 0;
+    }
+}
+
 static bool is_in_frame(const struct finding *finding, uint32_t id)
 {
     char place[MT_LIFE_TEXT];
     const struct mt_frame *frame = mt_named_frame(finding->definitions, id);
     mt_frame_place(place, frame);
-    return is_in(finding, frame->function) || is_in(finding, place);
+    return is_in(finding, frame->function) || is_in(finding, place) ||
+           mt_address_map_get(&finding->places,
+                              place_key(frame->file, strlen(frame->file), frame->line));
 }
 
 /* Return whether a frame of a stack has the text, which is found once for each stack of callers. */
@@ -66,10 +88,12 @@ static bool is_in_life(struct finding *finding, const struct mt_life *life)
     return is_in(finding, text);
 }
 
-int mt_find_lives(struct mt_lives *lives, const struct mt_definitions *definitions,
-                  const char *text)
+long mt_find_lives(struct mt_lives *lives, const struct mt_definitions *definitions,
+                   const char *text, const char *places)
 {
     struct finding finding = {.definitions = definitions, .text = text};
+    long n = 0;
+    note_places(&finding, places);
     for (size_t i = 0; i < lives->n; i++) {
         struct mt_life *life = mt_life(lives, i);
         const uint32_t inputs[] = {life->stack,     life->forward_stack,
@@ -82,10 +106,12 @@ int mt_find_lives(struct mt_lives *lives, const struct mt_definitions *definitio
             finding.has_no_memory |= mt_address_map_put(&finding.alike, key, known) != 0;
         }
         life->is_found = known == FOUND;
+        n += life->is_found;
     }
+    mt_address_map_clear(&finding.places);
     mt_address_map_clear(&finding.stacks);
     mt_address_map_clear(&finding.alike);
-    return finding.has_no_memory ? -ENOMEM : 0;
+    return finding.has_no_memory ? -ENOMEM : n;
 }
 
 void mt_bands_found(const struct mt_lives *lives, const struct mt_range_shown *range, double *out)

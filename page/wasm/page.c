@@ -7,6 +7,7 @@
 #include "analyzer/report/report.h"
 #include "analyzer/support/grow.h"
 #include "areas.h"
+#include "call-sites.h"
 #include "course.h"
 #include "export.h"
 #include "found.h"
@@ -257,10 +258,11 @@ const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, 
     return out;
 }
 
-/* Find a text in all blocks from now on; "": all are found. Return 0 or a negative errno. */
-EXPORT("search") int mt_web_search(const char *text)
+/* Find a text and places (found.h) in all blocks from now on; "": all are found. Return how many
+ * are, or a negative errno. */
+EXPORT("search") long mt_web_search(const char *text, const char *places)
 {
-    return mt_find_lives(&page.lives, page.analysis.replay.definitions, text);
+    return mt_find_lives(&page.lives, page.analysis.replay.definitions, text, places);
 }
 
 /* As bands: MT_CATEGORY_COUNT numbers a column, of the found blocks only. NULL: no memory. */
@@ -392,16 +394,19 @@ EXPORT("certainties") json_t *mt_web_certainties(unsigned slot, double at)
     return mt_who_certainties(&page.lives, &page.analysis.replay, &question);
 }
 
-EXPORT("table") json_t *mt_web_table(unsigned slot, double at, double since, int category)
+EXPORT("table")
+json_t *mt_web_table(unsigned slot, double at, double since, int category, bool is_found)
 {
     struct mt_who_question question = question_of(slot, 0, at, since, category);
+    question.is_found = is_found != 0;
     return mt_who_table(&page.lives, &page.analysis.replay, &question);
 }
 
 EXPORT("temporary")
-json_t *mt_web_temporary(unsigned slot, double at, double since, int category)
+json_t *mt_web_temporary(unsigned slot, double at, double since, int category, bool is_found)
 {
     struct mt_who_question question = question_of(slot, 0, at, since, category);
+    question.is_found = is_found != 0;
     return mt_who_temporary(&page.lives, &page.areas, &page.analysis.replay, &question);
 }
 

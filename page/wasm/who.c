@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "who.h"
 #include "analyzer/classify/classify.h"
-#include "analyzer/model/sums.h"
 #include "analyzer/print/json.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
-#include "analyzer/support/search.h"
 #include "analyzer/views/texts.h"
 #include "course.h"
 #include "life-names.h"
@@ -20,7 +18,9 @@
 
 struct node {
     uint32_t name, place; /* texts */
-    uint64_t bytes, blocks;
+    uint64_t bytes, blocks, found;
+    uint64_t ends; /* bytes of stacks that end here */
+    bool is_open;  /* shows more below: open_wide */
     uint64_t category[MT_CATEGORY_COUNT][MT_CERTAINTIES];
     uint32_t first, next; /* child, sibling; 0: none */
 };
@@ -69,6 +69,7 @@ static void count(struct tree *tree, uint32_t at, const struct mt_life *life)
     struct node *node = &tree->node[at];
     node->bytes += life->size;
     node->blocks++;
+    node->found += life->is_found ? life->size : 0;
     node->category[life->category][certainty_of(tree->replay, life)] += life->size;
 }
 
@@ -128,6 +129,32 @@ static void short_name(const struct tree *tree, uint32_t node_name, char out[MT_
     mt_short_type_name(mt_string(definitions(tree), node_name), out, MT_LIFE_TEXT);
 }
 
+static uint32_t by_module_path(struct tree *tree, uint32_t at, const struct mt_life *life)
+{
+    char path[MT_LIFE_TEXT];
+    snprintf(path, sizeof path, "%s", mt_stack_module(definitions(tree), life->module));
+    char *rest = *path ? path : NULL;
+    const char *place = at == 1 ? "" : "module"; /* which is plain where all are modules */
+    for (char *name; (name = strsep(&rest, "."));)
+        at = descend(tree, at, name, place, life);
+    return at;
+}
+
+static uint32_t by_own_line(struct tree *tree, uint32_t at, const struct mt_life *life)
+{
+    char line[MT_LIFE_TEXT];
+    mt_life_line(definitions(tree), life, line);
+    return descend(tree, at, line, "", life);
+}
+
+/* End a life's path, or continue it below an open node. Return its last node. */
+static uint32_t end_at(struct tree *tree, uint32_t at, const struct mt_life *life,
+                       uint32_t (*more)(struct tree *, uint32_t, const struct mt_life *))
+{
+    tree->node[at].ends += life->size;
+    return tree->node[at].is_open ? more(tree, at, life) : at;
+}
+
 static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_by by,
                      bool is_folded)
 {
@@ -146,6 +173,8 @@ static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_
     }
     if (!n)
         at = descend(tree, at, "stack unknown", "", life);
+    if (n && is_folded && by == MT_WHO_PYTHON)
+        at = end_at(tree, at, life, by_module_path);
     if (life->node_name && by != MT_WHO_CALLERS) {
         short_name(tree, life->node_name, place);
         descend(tree, at, place, "backward", life);
@@ -154,27 +183,21 @@ static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_
 
 static void by_module(struct tree *tree, const struct mt_life *life)
 {
-    char path[MT_LIFE_TEXT];
-    uint32_t at = 1;
-    snprintf(path, sizeof path, "%s", mt_stack_module(definitions(tree), life->module));
-    if (!*path)
-        snprintf(path, sizeof path, "module unknown");
-    char *rest = path;
-    for (char *name; (name = strsep(&rest, "."));)
-        at = descend(tree, at, name, "", life);
-    descend(tree, at, mt_categories[life->category].label, "category", life);
+    uint32_t at = by_module_path(tree, 1, life);
+    if (at == 1)
+        at = descend(tree, at, "module unknown", "", life);
+    at = descend(tree, at, mt_categories[life->category].label, "category", life);
+    end_at(tree, at, life, by_own_line);
 }
 
 static void by_line(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
 {
-    char what[MT_LIFE_TEXT], line[MT_LIFE_TEXT];
-    mt_life_line(definitions(tree), life, line);
+    char what[MT_LIFE_TEXT];
     if (by == MT_WHO_OPERATOR)
         mt_life_operator(definitions(tree), life, what);
     else
         snprintf(what, sizeof what, "%s", mt_categories[life->category].label);
-    uint32_t at = descend(tree, 1, what, "", life);
-    descend(tree, at, line, "", life);
+    by_own_line(tree, descend(tree, 1, what, "", life), life);
 }
 
 static void add_life(struct tree *tree, const struct mt_life *life,
@@ -195,8 +218,7 @@ static void add_life(struct tree *tree, const struct mt_life *life,
     }
 }
 
-/* Call take for each selected life. */
-static void each(const struct mt_lives *lives, const struct mt_who_question *question,
+void mt_who_each(const struct mt_lives *lives, const struct mt_who_question *question,
                  void (*take)(void *data, const struct mt_life *life), void *data)
 {
     const struct mt_course *course = &lives->course[question->slot];
@@ -205,7 +227,8 @@ static void each(const struct mt_lives *lives, const struct mt_who_question *que
         if (!mt_begins_after(course, i, first))
             continue;
         const struct mt_life *life = mt_life_at(lives, course, i);
-        if (question->category < 0 || life->category == question->category)
+        if ((question->category < 0 || life->category == question->category) &&
+            (!question->is_found || life->is_found))
             take(data, life);
     }
 }
@@ -231,9 +254,9 @@ static json_t *node_json(const char *name, const char *place, const struct node 
                          json_t *children)
 {
     int category = main_category(node);
-    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:s, s:o}", "name", name, "place", place, "bytes",
-                     (json_int_t)node->bytes, "blocks", (json_int_t)node->blocks, "category",
-                     category, "certainty",
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:o}", "name", name, "place", place,
+                     "bytes", (json_int_t)node->bytes, "blocks", (json_int_t)node->blocks, "found",
+                     (json_int_t)node->found, "category", category, "certainty",
                      mt_certainty_name(mt_least_certain(node->category[category])), "children",
                      children);
 }
@@ -260,6 +283,7 @@ static json_t *children_json(const struct tree *tree, const struct node *node, u
         }
         others.bytes += tree->node[i].bytes;
         others.blocks += tree->node[i].blocks;
+        others.found += tree->node[i].found;
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
             for (unsigned sure = 0; sure < MT_CERTAINTIES; sure++)
                 others.category[c][sure] += tree->node[i].category[c][sure];
@@ -301,6 +325,25 @@ static void clear(struct tree *tree)
     mt_address_map_clear(&tree->by_frame);
 }
 
+/* Open the nodes at which too many bytes end, and empty all if there are any. Return whether there
+ * are. */
+static bool open_wide(struct tree *tree)
+{
+    uint64_t most = tree->node[1].bytes / 100 * MT_WHO_WIDE;
+    size_t wide = 1;
+    while (wide < tree->n && tree->node[wide].ends <= most)
+        wide++;
+    for (size_t i = 1; i < tree->n && wide < tree->n; i++) {
+        const struct node was = tree->node[i];
+        tree->node[i] = (struct node){.name = was.name,
+                                      .place = was.place,
+                                      .first = was.first,
+                                      .next = was.next,
+                                      .is_open = was.ends > most};
+    }
+    return wide < tree->n;
+}
+
 json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question)
 {
@@ -309,7 +352,9 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
     if (mt_grow(&tree.node, &tree.capacity, 2, sizeof *tree.node))
         return NULL;
     child(&tree, 0, "all", "");
-    each(lives, question, take, &growing);
+    mt_who_each(lives, question, take, &growing);
+    if (!tree.has_no_memory && open_wide(&tree))
+        mt_who_each(lives, question, take, &growing);
     json_t *result = tree.has_no_memory ? NULL : to_json(&tree, 1, tree.node[1].bytes / 1000);
     clear(&tree);
     return result;
@@ -325,134 +370,9 @@ json_t *mt_who_certainties(const struct mt_lives *lives, const struct mt_replay 
 {
     struct node all = {0};
     json_t *array = json_array();
-    each(lives, question, count_in_all, &(struct tree){.replay = replay, .node = &all});
+    mt_who_each(lives, question, count_in_all, &(struct tree){.replay = replay, .node = &all});
     for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
         json_array_append_new(array,
                               json_string(mt_certainty_name(mt_least_certain(all.category[c]))));
     return array;
-}
-
-/* Call sites, by the keys of reports (sites.h), and by what served the requests. */
-enum { FROM = MT_SITE_WHOLE };
-
-struct table {
-    const struct mt_lives *lives;
-    const struct mt_replay *replay;
-    struct mt_sums sums; /* whose stack is the moment of a life's allocation */
-    enum mt_origin from;
-    unsigned slot;
-    bool has_no_memory;
-};
-
-static struct mt_sum site_of(const struct mt_replay *replay, const struct mt_life *life)
-{
-    const struct mt_naming naming = mt_replay_naming(replay);
-    const struct mt_block block = mt_life_block(life);
-    return mt_sum_of_block(
-        &naming, mt_site_keys, FROM,
-        &(struct mt_verdict){&block, mt_rule_at(replay->question.rules, life->rule)});
-}
-
-static void add_row(void *data, const struct mt_life *life)
-{
-    struct table *table = data;
-    struct mt_sum site = site_of(table->replay, life);
-    site.key[FROM] = table->from;
-    site.stack = life->born;
-    table->has_no_memory |= mt_sums_add(&table->sums, life->size, &site) != 0;
-}
-
-static json_t *row_json(const struct table *table, const struct mt_sum *sum)
-{
-    char line[MT_LIFE_TEXT], operator[MT_LIFE_TEXT];
-    const struct mt_life *life =
-        mt_life_at(table->lives, &table->lives->course[table->slot], sum->stack);
-    const struct mt_frame *frame = mt_life_frame(table->replay->definitions, life);
-    mt_life_line(table->replay->definitions, life, line);
-    mt_life_operator(table->replay->definitions, life, operator);
-    return json_pack("{s:I, s:I, s:i, s:s, s:o, s:o, s:I, s:o, s:o, s:I, s:i}", "bytes",
-                     (json_int_t)sum->bytes, "blocks", (json_int_t)sum->blocks, "category",
-                     (int)sum->key[MT_SITE_CATEGORY], "certainty",
-                     mt_certainty_name((enum mt_certainty)sum->certainty), "line", mt_json_text(line), "file",
-                     mt_json_text(frame->file), "number", (json_int_t)frame->line, "operator",
-                     mt_json_text(life->node_name ? operator: ""), "guess",
-                     sum->guess ? json_string(sum->guess) : json_null(), "life",
-                     (json_int_t)mt_life_number(table->lives, life), "from", (int)sum->key[FROM]);
-}
-
-static json_t *table_json(struct table *table)
-{
-    mt_sums_sort(&table->sums);
-    json_t *array = table->has_no_memory ? NULL : json_array();
-    for (size_t i = 0; i < table->sums.n && array; i++)
-        json_array_append_new(array, row_json(table, &table->sums.sum[i]));
-    mt_sums_clear(&table->sums);
-    return array;
-}
-
-json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
-                     const struct mt_who_question *question)
-{
-    struct table table = {.lives = lives, .replay = replay, .slot = question->slot};
-    each(lives, question, add_row, &table);
-    return table_json(&table);
-}
-
-json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_areas *areas,
-                         const struct mt_replay *replay, const struct mt_who_question *question)
-{
-    struct table table = {.lives = lives, .replay = replay, .slot = question->slot};
-    const struct mt_course *course = &lives->course[question->slot];
-    size_t next = SIZE_MAX; /* the first allocation after i */
-    for (size_t i = question->at < course->n ? question->at + 1 : course->n;
-         i-- > question->since;) {
-        if (mt_is_end(course, i))
-            continue;
-        const struct mt_life *life = mt_life_at(lives, course, i);
-        if (life->ended != MT_LIFE_GOES_ON && life->ended < next &&
-            (question->category < 0 || life->category == question->category)) {
-            table.from = mt_life_source(areas, lives, life, NULL);
-            add_row(&table, life);
-        }
-        next = i;
-    }
-    return table_json(&table);
-}
-
-struct same {
-    const struct mt_replay *replay;
-    struct mt_sum site;
-    const struct mt_life **life;
-    size_t n, capacity;
-    bool has_no_memory;
-};
-
-static void add_same(void *data, const struct mt_life *life)
-{
-    struct same *same = data;
-    struct mt_sum site = site_of(same->replay, life);
-    if (memcmp(site.key, same->site.key, sizeof site.key) != 0)
-        return;
-    if (MT_GROW(same->life, same->capacity, same->n))
-        same->has_no_memory = true;
-    else
-        same->life[same->n++] = life;
-}
-
-MT_ORDER_OF_POINTERS(larger_life, struct mt_life, MT_FALLING(size) ?: MT_RISING(born))
-
-long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
-                 const struct mt_who_question *question, const struct mt_life *life,
-                 double **numbers)
-{
-    struct same same = {.replay = replay, .site = site_of(replay, life)};
-    each(lives, question, add_same, &same);
-    if (same.n)
-        qsort(same.life, same.n, sizeof *same.life, larger_life);
-    *numbers = malloc((same.n + 1) * sizeof **numbers);
-    same.has_no_memory |= !*numbers;
-    for (size_t i = 0; i < same.n && *numbers; i++)
-        (*numbers)[i] = mt_life_number(lives, same.life[i]);
-    free(same.life);
-    return same.has_no_memory ? -ENOMEM : (long)same.n;
 }

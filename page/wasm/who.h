@@ -3,7 +3,7 @@
 #ifndef MT_PAGE_WHO_H
 #define MT_PAGE_WHO_H
 
-#include "areas.h"
+#include "lives.h"
 
 #include <stdbool.h>
 
@@ -32,11 +32,15 @@ struct mt_who_question {
     size_t at, since; /* moments */
     int category;     /* only this one; -1: all */
     bool is_folded;   /* stacks show the program's own frames only, if they have any */
+    bool is_found;    /* only what the search found */
 };
 
-/* Make {"name", "place", "bytes", "blocks", "category", "certainty", "children": [...]}. Category:
- * the largest; certainty: its, where it is least. Sort the children, the largest first, and join
- * those below a thousandth of the whole as "others". NULL: no memory. */
+/* Make {"name", "place", "bytes", "blocks", "found", "category", "certainty", "children": [...]}.
+ * Found: the bytes that the search found; category: the largest; certainty: its, where it is least.
+ * Sort the children, the largest first, and join those below a thousandth of the whole as "others".
+ * A box at which stacks of more than MT_WHO_WIDE of all bytes end is opened: folded stacks into
+ * modules, modules into lines. NULL: no memory. */
+#define MT_WHO_WIDE 60u /* percent */
 json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question);
 
@@ -44,23 +48,8 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
 json_t *mt_who_certainties(const struct mt_lives *lives, const struct mt_replay *replay,
                            const struct mt_who_question *question);
 
-/* Make a table as mt_who_table does, of blocks that were freed before the next allocation (memray
- * calls them temporary), between `since` and `at`; bytes: the sum of all. Blocks from PyTorch's
- * cache and blocks for which CUDA handed memory out have rows of their own: "from" (enum
- * mt_origin). */
-json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_areas *areas,
-                         const struct mt_replay *replay, const struct mt_who_question *question);
-
-/* Find the blocks of a table's row by one of them, the largest first. Return their count, or
- * -ENOMEM; `numbers` (malloc'ed) has their lives' numbers. */
-long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
-                 const struct mt_who_question *question, const struct mt_life *life,
-                 double **numbers);
-
-/* Make [{"bytes", "blocks", "category", "line", "file", "number", "operator", "guess", "life",
- * "from"}], the largest first: as the report's table of call sites; file and number: of the line.
- * NULL: no memory. */
-json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
-                     const struct mt_who_question *question);
+/* Call take for each selected life. */
+void mt_who_each(const struct mt_lives *lives, const struct mt_who_question *question,
+                 void (*take)(void *data, const struct mt_life *life), void *data);
 
 #endif

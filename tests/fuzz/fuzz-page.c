@@ -22,7 +22,7 @@ const double *mt_web_numbers(void);
 json_t *mt_web_string(double id);
 json_t *mt_web_ooms(void);
 const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, size_t columns);
-int mt_web_search(const char *text);
+long mt_web_search(const char *text, const char *places);
 const double *mt_web_bands_found(unsigned slot, bool is_time, double from, double to,
                                  size_t columns);
 json_t *mt_web_certainties(unsigned slot, double at);
@@ -35,9 +35,9 @@ double mt_web_moment_event(unsigned slot, double moment);
 double mt_web_moment_of_event(unsigned slot, double event);
 const double *mt_web_between(unsigned slot, double since, double at);
 json_t *mt_web_who(unsigned slot, int by, double at, double since, int category, bool is_folded);
-json_t *mt_web_temporary(unsigned slot, double at, double since, int category);
+json_t *mt_web_temporary(unsigned slot, double at, double since, int category, bool is_found);
 long mt_web_same(unsigned slot, double number, double at, double since);
-json_t *mt_web_table(unsigned slot, double at, double since, int category);
+json_t *mt_web_table(unsigned slot, double at, double since, int category, bool is_found);
 json_t *mt_web_life(double number);
 json_t *mt_web_area(double number);
 
@@ -56,7 +56,8 @@ static void look(const struct mt_made_trace *trace, const json_t *device)
     moment = (double)(long)moment;
     since = (double)(long)since;
     json_decref(mt_web_spans(slot));
-    if (mt_web_search((const char[]){(char)choices[0], 0}) ||
+    static const char *const places[] = {"", "1 a\n", "1\n2 b.py\n 3", "\n\n4294967296 c\n"};
+    if (mt_web_search((const char[]){(char)choices[0], 0}, places[choices[1] % 4]) < 0 ||
         !mt_web_bands_found(slot, is_time, from, to, 1 + choices[1] % 40) ||
         mt_web_ranges(slot) < 0 || !mt_web_bands(slot, is_time, from, to, 1 + choices[1] % 40) ||
         mt_web_strips(slot, is_time, from, to, 1 + choices[1] % 40, choices[2], category) < 0 ||
@@ -69,8 +70,8 @@ static void look(const struct mt_made_trace *trace, const json_t *device)
     if (!mt_web_between(slot, since, moment) || mt_web_same(slot, choices[1], moment, since) < 0)
         abort();
     json_decref(mt_web_who(slot, choices[1] % 16, moment, since, category, choices[4] & 2));
-    json_decref(mt_web_temporary(slot, moment, since, category));
-    json_decref(mt_web_table(slot, moment, since, category));
+    json_decref(mt_web_temporary(slot, moment, since, category, choices[4] & 4));
+    json_decref(mt_web_table(slot, moment, since, category, choices[4] & 4));
     json_decref(mt_web_certainties(slot, moment));
 }
 

@@ -42,6 +42,24 @@ async function pictures() {
   }
 }
 
+/** A picture has all columns, whatever the width of the window. */
+async function columns() {
+  for (const width of [1440, 1024, 390])
+    for (const [file, fragment, heads] of [[run, "#tab=map", ["address", "largest free piece", "requested by"]], [run, "#tab=table", ["blocks", "line", "operator"]]]) {
+      const page = await show(file, fragment, { viewport: { width, height: 800 } });
+      await page.waitForSelector({ "#tab=map": "table.segments tbody td", "#tab=table": "#panel-table tbody tr" }[fragment]);
+      const cells = await page.evaluate(() => [...document.querySelectorAll("section:not([hidden]) tbody td:first-child")].map((one) => one.textContent));
+      const svg = (await saved(page, "SVG")).toString();
+      const { texts, outside } = await page.evaluate((source) => {
+        const root = new DOMParser().parseFromString(source, "image/svg+xml").documentElement, all = [...root.querySelectorAll("text")];
+        return { texts: all.map((one) => one.textContent.trim()), outside: all.filter((one) => Number(one.getAttribute("x")) > Number(root.getAttribute("width"))).length };
+      }, svg);
+      for (const word of [...heads, ...cells]) check(texts.includes(word), `${width} wide, ${fragment}: the picture has "${word}": ${texts}`);
+      check(cells.length > 0 && !outside, `${width} wide, ${fragment}: all texts are inside`);
+      await page.close();
+    }
+}
+
 /** The page's colours, and how bright what is written on a chart's axis is. */
 const paper = (page, selector) => page.evaluate((one) => {
   const canvas = document.querySelector(one), { data } = canvas.getContext("2d").getImageData(0, 0, 60, canvas.height);
@@ -219,4 +237,4 @@ async function themes() {
   }
 }
 
-await main([colours, pictures, prints, fingers, titles, themes, sizes]);
+await main([colours, pictures, columns, prints, fingers, titles, themes, sizes]);

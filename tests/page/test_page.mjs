@@ -13,6 +13,10 @@ const traces = readdirSync(folder).filter((one) => one.endsWith(".mtap")).map((o
 const training = join(folder, "training.mtap");
 const make = (out, ...paths) => execFileSync(memtap, ["view", "-o", out, ...paths]);
 const report = (path) => json("report", "--format", "json", path);
+const size = (bytes) => {
+  const unit = bytes ? Math.floor(Math.log2(bytes) / 10) : 0;
+  return unit ? `${(bytes / 1024 ** unit).toFixed(2)} ${"KMGT"[unit - 1]}iB` : `${bytes} B`;
+};
 
 async function numbers() {
   for (const trace of traces) {
@@ -46,7 +50,7 @@ async function views(trace) {
   await page.keyboard.press("/");
   await page.keyboard.type("no such line");
   await page.waitForFunction(() => !document.querySelector("table.sites tbody tr"));
-  check((await page.textContent("#found")).startsWith("0 lines of "), "a search says how many it finds");
+  await page.waitForFunction(() => document.getElementById("found").textContent === "no such line: not found");
   await page.keyboard.press("Escape");
   await page.waitForSelector("table.sites tbody tr");
   await page.focus("table.sites tbody tr");
@@ -136,6 +140,12 @@ async function gestures(trace) {
   check(texts.some((one) => one.text.startsWith("reserved ")), "the line of what is reserved has a label");
 
   const box = await page.locator("#timeline").boundingBox(), y = box.y + 60, at = (part) => box.x + 80 + (box.width - 100) * part;
+  await page.mouse.move(at(0.5), y);
+  await page.mouse.wheel(0, -120);
+  check(/^Click the chart to zoom/.test(await page.textContent(".hint")), "the wheel says how it zooms");
+  await accessible(page, "a hint");
+  await settled(page);
+  check(!(await page.evaluate(() => location.hash)).includes("from="), "and does not zoom before a click");
   await page.mouse.move(at(0.3), y);
   await page.mouse.down();
   await page.mouse.move(at(0.5), y, { steps: 3 });
@@ -182,17 +192,23 @@ async function gestures(trace) {
   await page.mouse.wheel(0, 120);
   await page.waitForFunction(() => scrollY > 0);
   check(String(await given(page, "from", "to")) === String(before), "the wheel scrolls the page");
-  await page.evaluate(() => scrollTo(0, 0));
-  await page.keyboard.down("Control");
-  await page.mouse.wheel(0, -120);
-  let low, high;
-  await until(async () => {
-    [low, high] = await given(page, "from", "to");
-    return high - low < before[1] - before[0];
-  });
-  await page.keyboard.up("Control");
-  check(high - low < before[1] - before[0], `with Ctrl it zooms: ${low} to ${high}`);
-  await page.keyboard.press("0");
+  check(await page.evaluate(() => document.activeElement.id) === "timeline", "where there is nothing to zoom out of");
+  for (const key of ["", "Control"]) {
+    await page.evaluate(() => scrollTo(0, 0));
+    if (key) {
+      await page.evaluate(() => document.activeElement.blur());
+      await page.keyboard.down(key);
+    }
+    await page.mouse.wheel(0, -120);
+    let low, high;
+    await until(async () => {
+      [low, high] = await given(page, "from", "to");
+      return high - low < before[1] - before[0];
+    });
+    if (key) await page.keyboard.up(key);
+    check(high - low < before[1] - before[0], `with ${key || "a click before"} it zooms: ${low} to ${high}`);
+    await page.keyboard.press("0");
+  }
   await page.keyboard.press("p");
   for (let i = 0; i < 8; i++) await page.keyboard.press("w");
   const [begin, end, chosen] = await given(page, "from", "to", "at");
@@ -215,7 +231,7 @@ async function blocks(trace) {
     told = await page.textContent("#tip");
     return /lives|not freed/.test(told);
   });
-  check(/lives|not freed/.test(told) && /\.py:\d+/.test(told), `a block's tip has its line and life: ${told}`);
+  check(/lives|not freed/.test(told) && /main  \S+\.py:\d+/.test(told), `a block's tip has its nearest frames and life: ${told}`);
   check(await page.evaluate(() => document.querySelector("#tip .swatch") !== null), "and its colour");
   await page.mouse.move(5, 5);
   await page.waitForFunction(() => document.getElementById("tip").hidden);
@@ -235,8 +251,8 @@ async function blocks(trace) {
   await page.click('#panel-who label:has-text("library frames") input');
   await page.waitForFunction((n) => document.querySelectorAll(".icicle .box").length > n, folded);
   await page.keyboard.press("/");
-  await page.keyboard.type("main");
-  await page.waitForFunction(() => /^\d+ box.* found: /.test(document.getElementById("found").textContent));
+  await page.keyboard.type("train.py:5");
+  await page.waitForFunction(() => /^train.py:5: [\d.]+ \S+ in \d+ lines?$/.test(document.getElementById("found").textContent));
   check(await page.locator(".icicle .box.dim").count() > 0, "what a search does not find is dimmed");
   await page.keyboard.press("Escape");
   await page.keyboard.press("4");
@@ -269,9 +285,11 @@ async function searches(trace) {
     const all = await between(0.04, 1, "all");
     await page.fill("#search", "no such line");
     const none = await between(0, all * 0.7, "nothing is found");
-    await page.waitForFunction(() => /^0 B found/.test(document.getElementById("found").textContent));
+    await page.waitForFunction(() => document.getElementById("found").textContent === "no such line: not found");
     await page.fill("#search", "TRAIN.PY:5");
     await between(none + 0.05 * all, 0.95 * all, "some is found");
+    const sites = report(trace).devices[0].call_sites.filter((one) => one.line.line === 5), sum = sites.reduce((all, one) => all + one.bytes, 0);
+    check(await page.textContent("#found") === `TRAIN.PY:5: ${size(sum)} in 1 line`, `its bytes and lines are said: ${sum}, ${await page.textContent("#found")}`);
     if (stack === "category") {
       check(await page.locator("#legend .dim").count() > 0, "the legend's other categories are pale");
       await accessible(page, "a search");
@@ -279,6 +297,19 @@ async function searches(trace) {
     await page.keyboard.press("Escape");
     await between(0.99 * all, 1.01 * all, "all again");
   }
+  await page.close();
+}
+
+/** A box at which more than 60 % of all bytes end is opened into modules. */
+async function opens(trace) {
+  const out = join(folder, "opens.html");
+  make(out, trace);
+  const page = await show(out, "#tab=who");
+  await page.waitForSelector(".icicle .box");
+  const boxes = await page.evaluate(() => [...document.querySelectorAll(".icicle .box")].map((one) => [one.title.split("\n"), Number(one.dataset.depth)]));
+  const wide = boxes.findIndex(([[name]]) => name === "main"), parts = boxes.filter(([[, place]]) => place === "module");
+  check(/77\.8 %/.test(boxes[wide][0][2]) && parts.some(([[name], depth]) => name === "layers" && depth === boxes[wide][1] + 1) &&
+    parts.some(([[name]]) => name === "fc"), `main is opened: ${boxes.map(([title]) => title[0])}`);
   await page.close();
 }
 
@@ -390,10 +421,6 @@ async function outOfMemory(trace) {
   const first = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1).join("\n"); // below a loss
   const page = await show(out, "#tab=report");
   const { allocated, reserved, requested, device } = json("oom", "--format", "json", trace);
-  const size = (bytes) => {
-    const unit = bytes ? Math.floor(Math.log2(bytes) / 10) : 0;
-    return unit ? `${(bytes / 1024 ** unit).toFixed(2)} ${"KMGT"[unit - 1]}iB` : `${bytes} B`;
-  };
   await answered(page);
   const moment = await page.textContent("#moment"), texts = (await written(page)).map((one) => one.text);
   check(moment.startsWith(`${size(allocated)} allocated, ${size(reserved)} reserved`) && moment.includes(`; then ${size(requested)} by `),
@@ -518,6 +545,7 @@ await main([
   () => gestures(training),
   () => blocks(training),
   () => searches(training),
+  () => opens(join(folder, "layers.mtap")),
   () => certainty(training),
   () => others(join(folder, "layers.mtap")),
   () => suggests(training),

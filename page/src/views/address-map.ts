@@ -5,6 +5,7 @@ import type { Device, Map as MemoryMap, Trace } from "../analyzer";
 import { MAP_BLOCK, MAP_SEGMENT } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
+import { nearest } from "../editor";
 import { count, part, plural, size } from "../format";
 import { colour, fill } from "../palette";
 import { PALE } from "../stack";
@@ -67,6 +68,7 @@ export class AddressMap {
   private scale = 1; // bytes per pixel
   private rows = 1;
   private byFree = false;
+  private over = 0; // the place under the pointer; counts up so that a late answer is dropped
 
   constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
               private readonly device: () => Device, over: AbortSignal) {
@@ -94,7 +96,7 @@ export class AddressMap {
         if (!this.purposes.has(area)) this.purposes.set(area, (await client.area(area)).purpose);
       this.list();
     });
-    hovers(this.canvas, (event) => tip(event, this.lines(event.offsetX, event.offsetY)));
+    hovers(this.canvas, (event) => void this.hover(event, client), () => this.over++);
     this.canvas.addEventListener("click", (event) => {
       const block = this.block(this.find(event.offsetX, event.offsetY));
       if (block >= 0) store.set({ life: this.map!.blocks[block * MAP_BLOCK + 2]! });
@@ -149,12 +151,20 @@ export class AddressMap {
     return -1;
   }
 
-  private lines(x: number, y: number): Line[] {
-    const at = this.find(x, y);
+  /** Show what is under the pointer, and the stack of a block once it is known. */
+  private async hover(event: PointerEvent, client: Client) {
+    const at = this.find(event.offsetX, event.offsetY), over = ++this.over, block = this.block(at);
+    tip(event, this.lines(at));
+    if (block < 0) return;
+    const life = await client.life(this.map!.blocks[block * MAP_BLOCK + 2]!);
+    if (over === this.over) tip(event, [...this.lines(at), ...nearest(life)]);
+  }
+
+  private lines(at: { piece: Piece; byte: number } | null): Line[] {
     if (!at || !this.map) return [];
     const { segment } = at.piece, block = this.block(at);
     const category = this.trace.categories[this.map.blocks[block * MAP_BLOCK + 3] ?? -1];
-    return [category ? { colour: colour(category.name), text: `${size(this.map.blocks[block * MAP_BLOCK + 1]!)} ${category.label}, click for the stack` } : "free",
+    return [category ? { colour: colour(category.name), text: `${size(this.map.blocks[block * MAP_BLOCK + 1]!)} ${category.label}` } : "free",
       `${segment.is_expandable ? "expandable segment" : "segment"} of ${size(segment.size)} at 0x${segment.address.toString(16)}: ` +
       `${size(segment.used)} in ${plural(segment.blocks, "block")}, ${size(segment.size - segment.used)} free (largest piece ${size(segment.hole)})`];
   }

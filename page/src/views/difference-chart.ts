@@ -43,7 +43,11 @@ export class DifferenceChart {
       drawn();
     });
     gestures(canvas, {
-      zoom: (factor, pixel) => this.zoom(factor, this.at(pixel)),
+      zoom: (factor, pixel) => {
+        const { from, to } = this;
+        this.zoom(factor, this.at(pixel));
+        return from !== this.from || to !== this.to;
+      },
       pan: (pixels) => this.pan(-pixels / this.width),
       click: () => undefined,
     });

@@ -2,7 +2,7 @@
 import { make } from "../dom";
 
 const KEYS: [keys: string[], what: string][] = [
-  [["W", "S"], "zoom around the selected moment; also Ctrl and the wheel, or the wheel over the small chart"],
+  [["W", "S"], "zoom around the selected moment; also the wheel over a clicked chart or the small one, or Ctrl and the wheel"],
   [["A", "D"], "move earlier and later; also drag in the small chart"],
   [["Z"], "zoom to the selected range"],
   [["←", "→"], "previous and next moment"],

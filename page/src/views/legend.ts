@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline's groups with their bytes at the chosen moment; a click on a category filters all views. Below them,
 // what happened since the other chosen moment.
-import type { Between, Device, Trace } from "../analyzer";
+import type { Between, Device, Row, Trace } from "../analyzer";
 import { bounded } from "../chart";
 import { Client, latest } from "../client";
 import { byId, make, plain } from "../dom";
@@ -18,13 +18,15 @@ export class Legend {
   private drawn = new Set<number>(); // groups in the shown range
   groups: string[] = []; // the timeline's
   private places: number[] = []; // of their colours
+  nFound = 0; // blocks in the trace that the search found
 
   constructor(private readonly place: HTMLElement, moment: HTMLElement, private readonly client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly device: () => Device) {
     this.fetch = latest(async () => {
-      const { slot, at, since, search } = store.state, range = { slot, is_time: false, from: at, to: at + 1, columns: 1 };
-      const [bands, where, certainties, found, between] = await Promise.all([client.bands(range), client.moment(slot, false, at),
-        client.certainties(slot, at), search ? client.found(range) : null, since ? client.between(slot, since, at) : null]);
+      const { slot, at, since, category, search } = store.state, range = { slot, is_time: false, from: at, to: at + 1, columns: 1 };
+      const [bands, where, certainties, found, rows, between] = await Promise.all([client.bands(range), client.moment(slot, false, at),
+        client.certainties(slot, at), search ? client.found(range) : null, search ? client.table(slot, at, since, category, true) : [],
+        since ? client.between(slot, since, at) : null]);
       const bytes = [...bands.numbers.slice(0, trace.categories.length)];
       const sum = total(bytes), reserved = bands.numbers[trace.categories.length + 1]!;
       const spans = trace.spans[slot] ?? [];
@@ -34,12 +36,15 @@ export class Legend {
         (span ? `, in ${span.where}` : "") + this.failed();
       if (between) this.list(between.left, total(between.left), certainties, null);
       else this.list(bytes, sum, certainties, found);
-      if (found && (store.state.tab === "map" || store.state.tab === "report")) { // the other views count their own rows
-        const bytes_found = total([...found]);
-        byId("found").textContent = `${size(bytes_found)} found at the selected moment${sum ? `, ${part(bytes_found, sum)}` : ""}`;
-      }
+      byId("found").textContent = search ? `${plain(search)}: ${this.foundText(rows)}` : "";
       await this.range(between);
     });
+  }
+
+  /** Say what the search found, by the rows that are selected. */
+  private foundText(rows: Row[]): string {
+    if (!rows.length) return this.nFound ? "not in this selection, but elsewhere in the trace" : "not found";
+    return `${size(total(rows.map((row) => row.bytes)))} in ${plural(new Set(rows.map((row) => row.line)).size, "line")}`;
   }
 
   label(group: number): string {

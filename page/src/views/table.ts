@@ -19,19 +19,18 @@ export class TableView {
   private readonly fetch: () => void;
 
   constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
-              private readonly told: (text: string) => void, private readonly what: "table" | "temporary") {
+              private readonly what: "table" | "temporary") {
     this.table = new SortedTable(what === "table" ? "Call sites at the selected moment" : "Call sites of short-lived blocks",
       this.columns(), (row) => store.set({ life: row.life }), (row) => (row.life === store.state.life ? "chosen" : ""));
     const csv = make("button", { click: () => save("memtap.csv", "text/csv", this.table.csv()) }, "Save as CSV");
     place.append(make("div", { class: "bar" }, csv, this.said), make("div", { class: "wide" }, this.table.element));
     this.fetch = latest(async () => {
-      const { slot, at, since, category: one, is_time, from, to } = store.state;
-      if (what === "table") this.rows = await client.table(slot, at, since, one);
-      else {
-        const moment = async (x: number) => (is_time ? (await client.moment(slot, true, x)).moment : Math.floor(x));
-        this.rows = await client.temporary(slot, await moment(to), Math.max(await moment(from), 0), one);
-      }
-      this.whole = sum(this.rows);
+      const { slot, at, since, category: one, is_time, from, to, search } = store.state;
+      const moment = async (x: number) => (is_time ? (await client.moment(slot, true, x)).moment : Math.floor(x));
+      const [last, first] = what === "table" ? [at, since] : [await moment(to), Math.max(await moment(from), 0)];
+      const all = await client[what](slot, last, first, one);
+      this.rows = search ? await client[what](slot, last, first, one, true) : all;
+      this.whole = sum(all);
       this.draw();
     });
   }
@@ -57,21 +56,15 @@ export class TableView {
     this.fetch();
   }
 
-  private found(): Row[] {
-    const search = this.store.state.search.toLowerCase();
-    return !search ? this.rows : this.rows.filter((row) => [...this.table.texts(row), this.source(row)].some((one) => one.toLowerCase().includes(search)));
-  }
-
   private source(row: Row): string {
     return source(this.trace.name, { file: row.file, line: row.number });
   }
 
   draw() {
-    const rows = this.found(), bytes = sum(rows), blocks = rows.reduce((all, row) => all + row.blocks, 0);
+    const { rows } = this, bytes = sum(rows), blocks = rows.reduce((all, row) => all + row.blocks, 0);
     this.said.textContent = (this.what === "table" ? `${plural(rows.length, "call site")}, ${size(bytes)}`
       : `${plural(blocks, "block")} in the visible range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in total`) +
-      (rows.length < this.rows.length ? ` of ${size(this.whole)}` : "") + (this.what === "table" ? `, ${counted(this.store.state)}` : "");
-    this.told(this.store.state.search ? `${plural(rows.length, "line")} of ${this.rows.length} found: ${size(bytes)}` : "");
+      (bytes < this.whole ? ` of ${size(this.whole)}` : "") + (this.what === "table" ? `, ${counted(this.store.state)}` : "");
     this.table.set(rows);
   }
 }

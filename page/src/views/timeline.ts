@@ -6,6 +6,7 @@ import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
 import { byId, make, plain } from "../dom";
 import { count, doubt, marks, size, time } from "../format";
+import { nearest } from "../editor";
 import { colour } from "../palette";
 import { drawnPhase, phaseColour } from "../phases";
 import { Look, drawStack, highest, sumAt } from "../stack";
@@ -114,7 +115,7 @@ export class Timeline {
       const life = await this.client.life(block.life);
       if (over !== this.over) return;
       const category = this.trace.categories[life.category]!;
-      tip(event, [{ colour: colour(category.name), text: `${size(life.bytes)} ${category.label}${doubt(life.certainty)}` }, plain(life.line), plain(life.module),
+      tip(event, [{ colour: colour(category.name), text: `${size(life.bytes)} ${category.label}${doubt(life.certainty)}` }, ...nearest(life), plain(life.module),
         life.ended_ns === null ? `allocated at ${time(life.born_ns)}, not freed` : `live for ${time(life.ended_ns - life.born_ns)}, from ${time(life.born_ns)}`]
         .filter((one) => one !== ""));
     }

@@ -32,7 +32,7 @@ export class WhoView {
   private readonly fetch: () => void;
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
-              private readonly trace: Trace, private readonly found: (text: string) => void) {
+              private readonly trace: Trace) {
     const choice = make("select", { "aria-label": "grouped by",
       change: (event: Event) => store.set({ by: (event.target as HTMLSelectElement).value as Who }) });
     for (const by of WHO) choice.append(make("option", { value: by, selected: by === store.state.by }, LABELS[by]));
@@ -73,7 +73,6 @@ export class WhoView {
       make("button", { class: "crumb", title: plain(node.name), click: () => this.go(this.path.slice(0, i + 1)) },
         i ? plain(node.name) : `all: ${size(node.bytes)}`)));
     this.said.textContent = counted(this.store.state);
-    this.count();
     if (!top.bytes) {
       this.boxes.append(make("p", { class: "none" }, "Nothing is allocated here."));
       return;
@@ -112,19 +111,6 @@ export class WhoView {
     return search !== "" && `${node.name} ${node.place}`.toLowerCase().includes(search);
   }
 
-  /** Say how many frames the search finds, and their bytes; a frame within a found one counts once. */
-  private count() {
-    let n = 0, bytes = 0;
-    const go = (node: Node, is_inside: boolean) => {
-      const is_found = this.matches(node);
-      n += Number(is_found);
-      if (is_found && !is_inside) bytes += node.bytes;
-      for (const child of node.children) go(child, is_inside || is_found);
-    };
-    go(this.tree!, false);
-    this.found(this.store.state.search ? `${plural(n, "box", "boxes")} found${n ? `: ${size(bytes)}, ${part(bytes, this.tree!.bytes)}` : ""}` : "");
-  }
-
   private go(path: Node[]) {
     this.path = path;
     this.is_sandwich = false;
@@ -136,7 +122,7 @@ export class WhoView {
   private box(node: Node, path: Node[] | null, left: number, pixels: number, depth: number, whole: number) {
     const category = this.trace.categories[node.category]!, is_named = node.name === category.label && /^(category)?$/.test(node.place);
     const name = (plain(node.name) || "(no name)") + (is_named ? doubt(node.certainty) : ""), place = plain(node.place);
-    const is_found = this.matches(node), is_dim = this.store.state.search !== "" && !is_found;
+    const is_found = this.matches(node), is_dim = this.store.state.search !== "" && !node.found;
     const title = `${name}${place ? `\n${place}` : ""}\n${size(node.bytes)}, ` +
       `${part(node.bytes, this.tree!.bytes)} of total, ${plural(node.blocks, "block")}` +
       (is_named ? "" : `\nmostly ${category.label}${doubt(node.certainty)}`);
