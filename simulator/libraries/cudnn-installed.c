@@ -22,7 +22,7 @@ static bool is_ready;
 
 /* --- where it is --------------------------------------------------------------------------- */
 
-static const char graph[] = "libcudnn_graph.so.9";
+static const char graph[] = "libcudnn_graph.so.9", front[] = "libcudnn.so.9";
 
 static bool has_library(const char *folder, const char *name)
 {
@@ -51,7 +51,7 @@ static void find_next_to_torch(char folder[PATH_MAX])
     dl_iterate_phdr(find_torch, torch);
     for (size_t i = 0; *torch && i < sizeof places / sizeof *places; i++)
         if (snprintf(folder, PATH_MAX, "%s%s", torch, places[i]) < PATH_MAX &&
-            has_library(folder, graph))
+            (has_library(folder, graph) || has_library(folder, front)))
             return;
     *folder = '\0';
 }
@@ -68,49 +68,54 @@ static bool find(char folder[PATH_MAX])
     return wanted && *wanted;
 }
 
-static size_t version_in(const char *text, const char *format)
+/* A version, and the CUDA that it is for, 13; 0: unknown. */
+struct release {
+    size_t version;
+    unsigned cuda;
+};
+
+static struct release release_in(const char *text, const char *format)
 {
     unsigned cuda, major, minor, patch;
     return sscanf(text, format, &cuda, &major, &minor, &patch) == 4
-               ? major * 10000 + minor * 100 + patch
-               : 0;
+               ? (struct release){major * 10000 + minor * 100 + patch, cuda}
+               : (struct release){0};
 }
 
-/* Return the version that a wheel's metadata requires; 0: none. */
-static size_t version_required(const char *metadata)
+/* Return what a wheel's metadata requires. */
+static struct release release_required(const char *metadata)
 {
     FILE *file = fopen(metadata, "re");
     char line[512];
-    size_t version = 0;
-    while (file && !version && fgets(line, sizeof line, file))
-        version = version_in(line, "Requires-Dist: nvidia-cudnn-cu%u%*[ (=]%u.%u.%u");
+    struct release release = {0};
+    while (file && !release.version && fgets(line, sizeof line, file))
+        release = release_in(line, "Requires-Dist: nvidia-cudnn-cu%u%*[ (=]%u.%u.%u");
     if (file)
         fclose(file);
-    return version;
+    return release;
 }
 
-/* Return the version that the program's PyTorch uses: that of the wheel next to it, or the one that
- * its own wheel requires; 0: neither is a wheel. */
-static size_t version_of_torch(void)
+/* Return what the program's PyTorch uses: the wheel next to it, or what its own wheel requires. */
+static struct release release_of_torch(void)
 {
     static const char package[] = "nvidia_cudnn_cu";
     char folder[PATH_MAX] = "", pattern[PATH_MAX + 64];
-    size_t version = 0;
+    struct release release = {0};
     glob_t found;
     dl_iterate_phdr(find_torch, folder);
     if (!*folder)
-        return 0;
+        return release;
     snprintf(pattern, sizeof pattern, "%s../../%s*.dist-info", folder, package);
     if (!glob(pattern, 0, NULL, &found)) {
-        version = version_in(strrchr(found.gl_pathv[0], '/') + 1 + strlen(package), "%u-%u.%u.%u");
+        release = release_in(strrchr(found.gl_pathv[0], '/') + 1 + strlen(package), "%u-%u.%u.%u");
         globfree(&found);
     }
     snprintf(pattern, sizeof pattern, "%s../../torch-*.dist-info/METADATA", folder);
-    if (!version && !glob(pattern, 0, NULL, &found)) {
-        version = version_required(found.gl_pathv[0]);
+    if (!release.version && !glob(pattern, 0, NULL, &found)) {
+        release = release_required(found.gl_pathv[0]);
         globfree(&found);
     }
-    return version;
+    return release;
 }
 
 size_t cudnn_installed_version(void)
@@ -118,8 +123,15 @@ size_t cudnn_installed_version(void)
     static _Atomic size_t of_torch; /* 0: not known yet */
     size_t version = of_torch;
     if (!version)
-        of_torch = version = version_of_torch();
+        of_torch = version = release_of_torch().version;
     return version || !is_ready || installed.is_named ? version : installed.version;
+}
+
+bool cudnn_installed_is_torchs(void)
+{
+    struct release torch = release_of_torch();
+    return !installed.is_named || (installed.version == torch.version &&
+                                   (!installed.cuda || installed.cuda == torch.cuda));
 }
 
 /* --- the card, as it knows it -------------------------------------------------------------- */
@@ -169,26 +181,37 @@ static bool describe_device(const char *folder)
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-/* Return the processor for which an ELF file is built; 0: it is not one. */
-static unsigned processor_of(const char *path)
+/* Return whether all parts of an ELF file that are mapped are in it. */
+static bool is_complete(FILE *file, const ElfW(Ehdr) * head)
 {
-    ElfW(Ehdr) head = {0};
-    FILE *file = fopen(path, "re");
-    bool is_read = file && fread(&head, sizeof head, 1, file) == 1;
-    if (file)
-        fclose(file);
-    return is_read && !memcmp(head.e_ident, ELFMAG, SELFMAG) ? head.e_machine : 0;
+    ElfW(Phdr) part;
+    bool is_whole = !fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    for (unsigned i = 0; is_whole && i < head->e_phnum; i++)
+        is_whole = !fseek(file, (long)(head->e_phoff + i * sizeof part), SEEK_SET) &&
+                   fread(&part, sizeof part, 1, file) == 1 &&
+                   (part.p_type != PT_LOAD || part.p_offset + part.p_filesz <= (size_t)size);
+    return is_whole;
 }
 
-/* Return why it was not loaded. The loader skips libraries built for another processor and reports
- * that the file does not exist. */
+/* Return why not to load a library: the loader skips one for another processor and reports that
+ * the file does not exist, and a truncated one ends the process. NULL: nothing is against it. */
 static const char *why_not(const char *path)
 {
-    const char *why = dlerror();
-    unsigned processor = processor_of(path);
-    return processor && processor != processor_of("/proc/self/exe")
-               ? "it is built for another processor"
-               : why;
+    ElfW(Ehdr) head, own;
+    FILE *file = fopen(path, "re"), *program = fopen("/proc/self/exe", "re");
+    const char *why = NULL;
+    if (file && fread(&head, sizeof head, 1, file) == 1 && !memcmp(head.e_ident, ELFMAG, SELFMAG)) {
+        if (program && fread(&own, sizeof own, 1, program) == 1 && own.e_machine != head.e_machine)
+            why = "it is built for another processor";
+        else if (!is_complete(file, &head))
+            why = "the file is truncated";
+    }
+    if (file)
+        fclose(file);
+    if (program)
+        fclose(program);
+    return why;
 }
 
 /* Load a library by its path, so that no other of the same name is used, and with its own symbols
@@ -198,10 +221,11 @@ static void *load(const char *folder, const char *name)
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return NULL;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    const char *why = why_not(path);
+    void *library = why ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (!library)
-        sim_print("cuDNN in %s cannot be used: %s; convolutions have no workspaces", folder,
-                  why_not(path));
+        sim_print("cuDNN in %s cannot be used: %s%s%s; convolutions have no workspaces", folder,
+                  why ? name : "", why ? ": " : "", why ? why : dlerror());
     return library;
 }
 
@@ -227,9 +251,9 @@ static bool find_functions(void *library)
     return true;
 }
 
-static size_t version_of(void *library)
+static size_t version_of(void *library, const char *function)
 {
-    void *at = dlsym(library, "cudnnGetVersion");
+    void *at = dlsym(library, function);
     size_t (*version)(void) = NULL;
     memcpy(&version, &at, sizeof at);
     return version ? version() : 0;
@@ -244,7 +268,8 @@ static bool load_all(const char *folder)
     void *library = load(folder, graph);
     if (!library)
         return false;
-    installed.version = version_of(library);
+    installed.version = version_of(library, "cudnnGetVersion");
+    installed.cuda = (unsigned)version_of(library, "cudnnGetCudartVersion") / 1000;
     if (installed.version < OLDEST || !find_functions(library)) {
         if (installed.is_named)
             sim_print("cuDNN in %s is %zu.%zu; only 9.8 and newer can be queried without a "

@@ -41,6 +41,7 @@ struct cudnn_installed {
     void (*last_error)(char *message, size_t size);
     void *device;
     size_t version; /* 91900: 9.19.0 */
+    unsigned cuda;  /* 13: for CUDA 13; 0: unknown */
     bool is_named;  /* set by CUDASIM_CUDNN: it may differ from the one that the program's PyTorch
                        uses */
 };
@@ -55,5 +56,8 @@ const struct cudnn_installed *cudnn_installed(void);
 /* Return the version that the program's PyTorch has, or requires if it is not installed; 0 if
  * unknown. Loads nothing. */
 size_t cudnn_installed_version(void);
+
+/* Return whether an installed cuDNN is the one that the program's PyTorch has or requires. */
+bool cudnn_installed_is_torchs(void);
 
 #endif

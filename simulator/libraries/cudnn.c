@@ -121,12 +121,6 @@ static bool tries_all(void)
     return context && is_on && is_on(context());
 }
 
-/* Return whether an installed cuDNN is of the version that the program's PyTorch uses. */
-static bool is_that_of_torch(const struct cudnn_installed *installed)
-{
-    return !installed->is_named || installed->version == cudnn_installed_version();
-}
-
 /* Note which cuDNN determined a convolution's workspace. */
 static void note_workspace(void)
 {
@@ -138,7 +132,7 @@ static void note_workspace(void)
     } else if (!atomic_exchange(&is_noted, true)) {
         snprintf(version, sizeof version, "%zu", installed->version);
         sim_unknown_value(
-            is_that_of_torch(installed) ? SIM_INSTALLED_WORKSPACE : SIM_NAMED_WORKSPACE, version);
+            cudnn_installed_is_torchs() ? SIM_INSTALLED_WORKSPACE : SIM_NAMED_WORKSPACE, version);
     }
 }
 

@@ -17,6 +17,7 @@ struct descriptor {
 };
 
 size_t cudnnGetVersion(void);
+size_t cudnnGetCudartVersion(void);
 int cudnnBackendCreateDescriptor(int type, struct descriptor **out);
 int cudnnBackendDestroyDescriptor(struct descriptor *descriptor);
 int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, int64_t count,
@@ -29,6 +30,11 @@ void cudnnGetLastErrorString(char *message, size_t size);
 size_t cudnnGetVersion(void)
 {
     return FAKE_VERSION;
+}
+
+size_t cudnnGetCudartVersion(void)
+{
+    return 13000;
 }
 
 int cudnnBackendCreateDescriptor(int type, struct descriptor **out)

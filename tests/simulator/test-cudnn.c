@@ -289,6 +289,7 @@ static const struct {
 } wheels[] = {
     {"nvidia-cudnn-cu13==9.19.0.56; platform_system == \"Linux\"", 91900, INSTALLED_WORKSPACE},
     {"nvidia-cudnn-cu12 (==9.1.0.70) ; platform_system == \"Linux\"", 90100, NAMED_WORKSPACE},
+    {"nvidia-cudnn-cu12==9.19.0.56", 91900, NAMED_WORKSPACE}, /* that is for CUDA 13 */
     {"nvidia-cudnn-cu12", 92600, NAMED_WORKSPACE},
 };
 
@@ -315,9 +316,19 @@ static void build_for_another(const char *part)
     ck_assert_int_eq(system(command), 0);
 }
 
+/* Replace a part by its first bytes, as an interrupted installation leaves it. */
+static void truncate_part(const char *part)
+{
+    char command[512];
+    snprintf(command, sizeof command,
+             "cd %s && head -c 9000 libcudnn_%s.so.9 > it && mv it libcudnn_%s.so.9",
+             getenv("CUDASIM_CUDNN"), part, part);
+    ck_assert_int_eq(system(command), 0);
+}
+
 /* What cannot answer is left alone, and convolutions have no workspaces. */
 static const struct {
-    const char *kind, *without, *foreign;
+    const char *kind, *without, *foreign, *truncated;
 } unfit[] = {
     {"SIM_TEST_CUDNN_OLD", NULL},
     {"SIM_TEST_CUDNN_REFUSES", NULL},
@@ -326,6 +337,8 @@ static const struct {
     {"SIM_TEST_CUDNN_NEWER", "engines_tensor_ir"},
     {"SIM_TEST_CUDNN_GOOD", NULL, "graph"},
     {"SIM_TEST_CUDNN_GOOD", NULL, "engines_precompiled"},
+    {"SIM_TEST_CUDNN_GOOD", NULL, NULL, "graph"},
+    {"SIM_TEST_CUDNN_GOOD", NULL, NULL, "heuristic"},
 };
 
 START_TEST(unfit_cudnn_is_left_alone)
@@ -333,6 +346,8 @@ START_TEST(unfit_cudnn_is_left_alone)
     install(unfit[_i].kind, unfit[_i].without);
     if (unfit[_i].foreign)
         build_for_another(unfit[_i].foreign);
+    if (unfit[_i].truncated)
+        truncate_part(unfit[_i].truncated);
     ck_assert_int_eq(workspace_of_plan(CONVOLUTION), 0);
     ck_assert_int_eq(noted, NONE);
     uninstall();
