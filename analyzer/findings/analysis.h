@@ -110,6 +110,10 @@ enum mt_unneeded_kind {
 
 struct mt_unneeded {
     bool is_known, is_unseen; /* is_unseen: not all work was seen, so nothing is known */
+    /* The run was cut at the moment or later: of what is live then, only what was used last before
+     * a time is known not to be needed. */
+    bool is_cut;
+    uint64_t quiet_ns;
     uint64_t bytes;
     /* Apart, in bytes: last used before the peak, but by its own line and in its iteration, so that
      * no statement can come between; kernels may have used them by addresses in memory; the

@@ -261,6 +261,8 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
     if (!unneeded->is_known)
         return 0;
     struct moment moment = moment_of(replay, device);
+    unneeded->is_cut = moment.is_cut;
+    unneeded->quiet_ns = moment.quiet_ns;
     struct late *late = calloc(device->n_verdicts + 1, sizeof *late);
     size_t n_late = 0;
     int rc = late ? 0 : -ENOMEM;

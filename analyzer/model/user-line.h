@@ -25,4 +25,13 @@ uint32_t mt_saver_stack(const struct mt_definitions *definitions, const struct m
 uint32_t mt_request_line(const struct mt_definitions *definitions, uint32_t stack,
                          uint32_t forward_stack);
 
+/* Return the stack whose innermost frame is the statement that uses a block, in the innermost
+ * function of the user's that ran both at its allocation and at the use: a statement before or
+ * after it can free or allocate the block. 0: unknown. */
+uint32_t mt_use_statement(const struct mt_definitions *definitions, uint32_t made, uint32_t used);
+
+/* Return whether a stack is of a statement, or of what it calls. */
+bool mt_is_of_statement(const struct mt_definitions *definitions, uint32_t stack,
+                        uint32_t statement);
+
 #endif

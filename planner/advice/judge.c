@@ -201,6 +201,7 @@ static int try_guess(struct mt_judge *judge, const char *name, const struct mt_a
     if (!rc)
         rc = try_edits(judge, &edits, conf, change.error, saved, judgement);
     judgement->has_bound = !(edits.guesses & MT_NO_BOUND);
+    judgement->is_replayed = !rc && judge->is_exact && mt_judge_replays(judge, &change);
     judgement->why_not = rc == -ENOENT ? change.why_not : NULL;
     judgement->operators = change.operators;
     if (judgement->reach > MT_REACH_REQUEST && has_earlier(&edits))
@@ -231,6 +232,37 @@ int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_al
         if (!rc && other.reach < judgement->reach)
             judgement->reach = other.reach;
     }
+    return rc;
+}
+
+/* Edited requests have no uses by other streams, which let a block wait. */
+bool mt_judge_replays(const struct mt_judge *judge, const struct mt_modelled *change)
+{
+    const struct mt_requests *requests = judge->requests;
+    bool has_streams = false;
+    for (size_t i = 0; i < requests->n; i++)
+        has_streams |= requests->request[i].kind == MT_REQUEST_RECORD_STREAM;
+    return change->kind[0] && change->kind[0]->is_replayed && !change->kind[1] && !has_streams &&
+           !requests->unknown;
+}
+
+int mt_judge_peak(struct mt_judge *judge, const char *name, uint64_t *allocated)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    struct mt_trial trial = judge->trial;
+    struct mt_trial_result result = {0};
+    struct mt_request *request = NULL;
+    int rc = mt_edits_begin(&edits, judge->recording);
+    if (!rc && *name)
+        rc = mt_change_apply(&edits, name, &change);
+    if (!rc && *name)
+        rc = edit_trial(judge, &edits, NULL, &trial, &request);
+    if (!rc)
+        rc = run(judge, &trial, UINT64_MAX / 2, &result);
+    *allocated = result.peak_allocated;
+    free(request);
+    mt_edits_clear(&edits);
     return rc;
 }
 

@@ -56,6 +56,13 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
 int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                     struct mt_judgement *judgement);
 
+/* Return whether a change leaves the program's own requests, which the model replays. */
+bool mt_judge_replays(const struct mt_judge *judge, const struct mt_modelled *change);
+
+/* Replay the requests on a card without a limit, with a change ("": none): the most bytes that are
+ * allocated. 0 or a negative errno. */
+int mt_judge_peak(struct mt_judge *judge, const char *name, uint64_t *allocated);
+
 /* Find the smallest card on which the requests are served with a change ("": none), from the
  * judge's card to 16 times that, to within 2 MiB; 0: none is. 0 or a negative errno. */
 int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,

@@ -23,6 +23,8 @@ static void note(void *context, size_t index, const struct mt_request *request,
         watch->others = request->size;
     if (result->peak_reserved < now->reserved)
         result->peak_reserved = now->reserved;
+    if (result->peak_allocated < now->allocated)
+        result->peak_allocated = now->allocated;
     if (result->most_used < now->reserved + watch->others)
         result->most_used = now->reserved + watch->others;
     if (out_of_memory != had_failed)

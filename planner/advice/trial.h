@@ -28,9 +28,9 @@ struct mt_trial_result {
     enum mt_reach reach; /* of a trial that is cut */
     bool diverges;    /* one that failed before it is served now: the program goes on otherwise */
     bool is_recorded; /* just those requests fail that failed in the recorded run */
-    uint64_t peak_reserved; /* bytes */
-    uint64_t most_used;     /* bytes of the card that were in use at once, all of it: PyTorch's and
-                               others' */
+    uint64_t peak_reserved, peak_allocated; /* bytes */
+    uint64_t most_used; /* bytes of the card that were in use at once, all of it: PyTorch's and
+                           others' */
 };
 
 /* Run the requests on a card of `total` bytes. 0 or -ENOMEM; -EINVAL: PyTorch could not have got

@@ -69,14 +69,100 @@ void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *r
     answer->infers = answer->rest && mt_ends_in_evaluation(recording);
 }
 
+/* Model the change that uses suggest for a line. */
+static int add_line(struct mt_modelled_changes *changes, const struct mt_recording *recording,
+                    const char *kind, uint32_t line)
+{
+    char name[MT_CHANGE_NAME];
+    const struct mt_frame *frame = mt_stack_frame(recording->definitions, line);
+    const char *file = mt_last_part(frame->file);
+    int size = snprintf(name, sizeof name, "%s:%s:%u", kind, file, frame->line);
+    if (!line || !frame->line || size >= (int)sizeof name || strchr(name, '+'))
+        return 0;
+    return mt_modelled_find(changes, name) ? 0 : mt_modelled_try(changes, recording, name);
+}
+
+/* Model what the uses suggest for the lines with most unneeded bytes. */
+static int add_unneeded(struct mt_modelled_changes *changes, const struct mt_recording *recording,
+                        const struct mt_unneeded *unneeded)
+{
+    static const char *const kinds[MT_UNNEEDED_KINDS] = {[MT_UNNEEDED_NEVER] = "omit",
+                                                         [MT_UNNEEDED_AFTER] = "del",
+                                                         [MT_UNNEEDED_UNTIL] = "defer",
+                                                         [MT_UNNEEDED_BETWEEN] = "offload-idle"};
+    int rc = 0;
+    for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
+        for (size_t i = 0; kinds[kind] && i < unneeded->kind[kind].n && i < MT_UNNEEDED_HELD && !rc;
+             i++)
+            rc = add_line(changes, recording, kinds[kind], unneeded->kind[kind].sum[i].key[0]);
+    return rc;
+}
+
+/* Find what holds the blocks of a change that uses suggest. */
+static void find_held(struct mt_modelled *change, const struct mt_unneeded *unneeded)
+{
+    const struct mt_sums *late = &unneeded->kind[MT_UNNEEDED_AFTER];
+    bool is_late = change->kind[0] && change->kind[0]->apply == mt_change_del;
+    for (size_t i = 0; is_late && i < late->n && i < MT_UNNEEDED_HELD && !change->held; i++)
+        if (late->sum[i].key[0] == change->line && unneeded->held[MT_UNNEEDED_AFTER][i].path)
+            change->held = &unneeded->held[MT_UNNEEDED_AFTER][i];
+}
+
+/* Replay the changes that leave the program's own requests, where the recorded ones lead to the
+ * recorded peak. */
+static int replay_changes(struct mt_modelled_changes *changes, const struct mt_recording *recording,
+                          const struct mt_requests *requests)
+{
+    struct mt_judge judge = {.requests = requests, .recording = recording};
+    uint64_t peak = 0;
+    if (changes->rest || requests->ooms || !requests->n ||
+        mt_judge_settings(&judge, recording->definitions) || judge.trial.conf.async)
+        return 0;
+    judge.trial.request = requests->request;
+    judge.trial.n = requests->n;
+    judge.event = requests->recorded[requests->n - 1].event;
+    for (size_t i = 0; i < changes->n; i++) {
+        struct mt_modelled *change = &changes->change[i];
+        if (change->why_not || !mt_judge_replays(&judge, change))
+            continue;
+        int rc = peak ? 0 : mt_judge_peak(&judge, "", &peak);
+        if (rc || peak != requests->peak_allocated)
+            return rc == -ENOMEM ? rc : 0;
+        rc = mt_judge_peak(&judge, change->name, &change->peak);
+        if (rc)
+            return rc;
+        change->saves = (int64_t)(peak - change->peak);
+        change->error = 0;
+        change->is_replayed = true;
+    }
+    return 0;
+}
+
+/* Where the run was cut, only what was not used in a whole iteration before is known to be
+ * unneeded. */
+static void note_cut(struct mt_recording *recording, const struct mt_unneeded *unneeded)
+{
+    if (!unneeded->is_cut)
+        return;
+    recording->cut = recording->events;
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].was_caught)
+            recording->cut = recording->block[i].begin;
+    recording->quiet_ns = unneeded->quiet_ns;
+}
+
 int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
                     struct mt_recording *recording, const struct mt_replay *replay,
-                    const struct mt_requests *requests, const char *const *names, size_t n_names,
-                    size_t *wrong)
+                    const struct mt_requests *requests, const struct mt_unneeded *unneeded,
+                    const char *const *names, size_t n_names, size_t *wrong)
 {
     int rc = mt_recording_finish(recording, replay, requests->device);
     if (!rc)
         rc = mt_failed_add_all(recording, requests);
+    if (!rc)
+        note_cut(recording, unneeded);
+    if (!unneeded->is_known)
+        recording->n_uses = 0;
     if (!rc)
         rc = mt_cut_extend(cut, recording, requests);
     changes->rest = cut->rest.known ? &cut->rest : NULL;
@@ -86,14 +172,18 @@ int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
     }
     if (!rc && !n_names)
         rc = mt_modelled_add_usual(changes, recording);
+    if (!rc && !n_names && unneeded->is_known)
+        rc = add_unneeded(changes, recording, unneeded);
+    if (!rc)
+        rc = replay_changes(changes, recording, requests);
+    for (size_t i = 0; i < changes->n; i++)
+        find_held(&changes->change[i], unneeded);
     mt_modelled_sort(changes);
     return rc;
 }
 
 uint64_t mt_answer_saves(const struct mt_modelled_changes *changes, const char *name)
 {
-    for (size_t i = 0; i < changes->n; i++)
-        if (!strcmp(changes->change[i].name, name) && changes->change[i].saves > 0)
-            return (uint64_t)changes->change[i].saves;
-    return 0;
+    const struct mt_modelled *change = mt_modelled_find(changes, name);
+    return change && change->saves > 0 ? (uint64_t)change->saves : 0;
 }

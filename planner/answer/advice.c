@@ -286,7 +286,7 @@ static int find_advice(struct adviser *adviser, const struct mt_analysis *analys
     int rc = mt_plan_make(&plan, requests, &question, &wrong, &error);
     if (!rc)
         rc = mt_answer_model(&changes, &adviser->cut, adviser->recording, &analysis->replay,
-                             requests, NULL, 0, &wrong);
+                             requests, &adviser->story->device->unneeded, NULL, 0, &wrong);
     if (!rc)
         rc = go_on(adviser);
     if (!rc)

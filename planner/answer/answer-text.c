@@ -116,9 +116,9 @@ static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
     struct mt_way_words words;
     char text[120], more[MT_SIZE_TEXT];
     mt_put_lines(out, style,
-                 answer->has_changes ? "It does not fit. No setting, no change that memtap can "
-                                       "model, and no pair of them makes it fit."
-                                     : "It does not fit, and none of these settings makes it fit.");
+                 answer->changes ? "It does not fit. No setting, no change that memtap can "
+                                   "model, and no pair of them makes it fit."
+                                 : "It does not fit, and none of these settings makes it fit.");
     if (!answer->missing)
         return;
     mt_way_words(&words, answer, &answer->nearest);

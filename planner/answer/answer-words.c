@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/holders/holder-words.h"
 #include "answer.h"
 #include "remedies.h"
 
@@ -33,10 +34,25 @@ static void add_price(struct mt_way_words *words, const struct mt_plan_answer *a
              place ? place + 2 : "");
 }
 
+/* Write the place of a change that uses suggest, and what holds the blocks, around what to do. */
+static void place_text(char *out, const struct mt_modelled *change)
+{
+    char what[MT_WAY_TEXT], held[MT_HOLDER_TEXT] = "";
+    mt_remedy_text(what, sizeof what, change->name);
+    if (change->held)
+        mt_held_most_text(held, sizeof held, change->held, 0);
+    *out = '\0';
+    mt_text_append(out, MT_WAY_TEXT, "%s, %s%s%s", change->where, what, *held ? "; " : "", held);
+}
+
 /* Write what to do for one change, in this run. */
 static void remedy_text(char *out, const struct mt_plan_answer *answer, const char *change)
 {
-    if (!strcmp(change, "no-grad") && *answer->calls)
+    const struct mt_modelled *modelled =
+        answer->changes ? mt_modelled_find(answer->changes, change) : NULL;
+    if (modelled && *modelled->where)
+        place_text(out, modelled);
+    else if (!strcmp(change, "no-grad") && *answer->calls)
         snprintf(out, MT_WAY_TEXT, "with torch.no_grad(): around the evaluation, %s",
                  answer->calls);
     else if (!strcmp(change, "host-copies") && *answer->copies)

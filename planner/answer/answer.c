@@ -414,14 +414,11 @@ static int judge_recorded(struct search *search)
 static bool does_grow(const struct search *search)
 {
     const struct mt_modelled_changes *changes = search->changes;
-    size_t i = 0;
-    while (changes && i < changes->n && strcmp(changes->change[i].name, "keep-nothing"))
-        i++;
-    if (!search->answer->rest || !changes || i == changes->n || changes->change[i].saves <= 0)
+    const struct mt_modelled *change = changes ? mt_modelled_find(changes, "keep-nothing") : NULL;
+    if (!search->answer->rest || !change || change->saves <= 0)
         return false;
-    uint64_t kept = (uint64_t)changes->change[i].saves;
-    return !changes->change[i].why_not && kept > changes->peak / MT_GROWN_PART &&
-           kept > search->judge.unused;
+    uint64_t kept = (uint64_t)change->saves;
+    return !change->why_not && kept > changes->peak / MT_GROWN_PART && kept > search->judge.unused;
 }
 
 static int begin(struct search *search, const struct mt_cut_run *cut,
@@ -457,8 +454,8 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
                    const struct mt_modelled_changes *changes)
 {
     struct search search = {.answer = answer, .changes = changes};
-    *answer = (struct mt_plan_answer){
-        .plan = plan, .rest = cut ? &cut->rest : NULL, .has_changes = changes != NULL};
+    *answer =
+        (struct mt_plan_answer){.plan = plan, .rest = cut ? &cut->rest : NULL, .changes = changes};
     if (!plan->card.total || !plan->n)
         return 0;
     int rc = begin(&search, cut, recording);

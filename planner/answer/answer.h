@@ -49,17 +49,17 @@ struct mt_plan_answer {
     char optimizer[32];    /* the class that steps, "AdamW"; "": no step was seen */
     char calls[96];        /* the line that called the model last, "train.py:9"; "": not known */
     char copies[96];       /* the line that made all copies of weights; so */
-    bool has_changes;      /* changes of the program were asked for */
-    bool is_cut;           /* not all combinations were tried */
+    const struct mt_modelled_changes *changes; /* NULL: none were asked for */
+    bool is_cut;                               /* not all combinations were tried */
 };
 
 /* Add what the run would have gone on to request to the recording, and model changes: those of the
- * names, or all that make sense; the best come first. 0, -ENOMEM; -EINVAL: there is no change of
- * names[*wrong]. All are to be cleared in any case. */
+ * names, or all that make sense, also by what the device does not need; the best come first. 0,
+ * -ENOMEM; -EINVAL: there is no change of names[*wrong]. All are to be cleared in any case. */
 int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
                     struct mt_recording *recording, const struct mt_replay *replay,
-                    const struct mt_requests *requests, const char *const *names, size_t n_names,
-                    size_t *wrong);
+                    const struct mt_requests *requests, const struct mt_unneeded *unneeded,
+                    const char *const *names, size_t n_names, size_t *wrong);
 
 /* Return by how much less the change of that name lets be live, as modelled; 0: not known. */
 uint64_t mt_answer_saves(const struct mt_modelled_changes *changes, const char *name);

@@ -16,6 +16,9 @@ const char *const mt_cost_names[MT_N_COSTS] = {
 /* clang-format off */
 static const struct mt_remedy remedies[] = {
     {"no-grad", MT_COSTS_NOTHING, "with torch.no_grad(): around the evaluation", false, "nothing, if no backward follows"},
+    {"del:", MT_COSTS_NOTHING, "del what %s allocated", false, "nothing"},
+    {"omit:", MT_COSTS_NOTHING, "do not allocate what %s allocates: nothing uses it", false, "nothing"},
+    {"defer:", MT_COSTS_NOTHING, "allocate what %s allocates now", false, "nothing"},
     {"optimizer:adamw-fused", MT_COSTS_NOTHING, "torch.optim.AdamW(..., fused=True)", true, "nothing, if it is Adam now"},
     {"optimizer:adamw", MT_COSTS_NOTHING, "torch.optim.AdamW(...)", true, "nothing, if it is Adam now"},
     {"drop-exception", MT_COSTS_NOTHING, "retry after the except block, not inside it: the exception keeps the tensors of the failed attempt alive",
@@ -41,6 +44,8 @@ static const struct mt_remedy remedies[] = {
     {"offload:parameters", MT_COSTS_TIME,
      "torch.distributed.fsdp.fully_shard(layer, offload_policy=CPUOffloadPolicy()) for each layer",
      false, "time: parameters come from the host for each use"},
+    {"offload-idle:", MT_COSTS_TIME, "move what %s allocated to the host until it is used again", false,
+     "time: it goes to the host and back"},
     {"batch:", MT_COSTS_TIME, "a batch of %s the size, gradients accumulated to match",
      false, "time: smaller batches, more of them"},
     {"precision:autocast", MT_COSTS_EXACTNESS, "with torch.autocast(\"cuda\", torch.bfloat16): around forward and loss",

@@ -16,8 +16,12 @@ static void put_row(FILE *out, const struct mt_modelled *change, const struct mt
         return;
     }
     mt_size_text(bytes, (uint64_t)(change->saves < 0 ? -change->saves : change->saves));
-    fprintf(out, "%c%11s  %12s  %s\n", change->saves < 0 ? '+' : '-', bytes,
-            mt_size_text(peak, change->peak), name);
+    fprintf(out, "%c%11s  %12s  %s%s\n", change->saves < 0 ? '+' : '-', bytes,
+            mt_size_text(peak, change->peak), name, change->is_replayed ? " (replayed)" : "");
+    if (*change->where && !change->kind[1]) {
+        mt_safe_text(name, sizeof name, change->where, 0, MT_CUT_END, style);
+        fprintf(out, "%28s%s\n", "", name);
+    }
     if (change->other_peak)
         fprintf(out, "%12s  %12s    or this; the trace is unclear, so no error bound\n", "",
                 mt_size_text(peak, change->other_peak));
@@ -201,14 +205,15 @@ static json_t *change_json(const struct mt_modelled_changes *changes,
         mt_text_append(assumes, sizeof assumes, "%s%s", i ? "; " : "", change->kind[i]->assumes);
     bool has_bound = !changes->rest && !change->other_peak && !change->is_untried;
     json_t *other = mt_json_number_or_null(change->other_peak);
-    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:o, s:s?, s:o}", "change", name,
-                     "how", "modelled", "saves", (json_int_t)change->saves, "new_peak",
-                     mt_json_number(change->peak), "peak_event", mt_json_number(change->moment),
-                     "operators_again", mt_json_number(change->operators), "saves_per_operator",
-                     mt_json_number(mt_saved_per_operator(changes, change)), "assumes", assumes,
-                     "error_per_thousand",
-                     has_bound ? json_integer((json_int_t)change->error) : json_null(), "through",
-                     changes->rest ? mt_reach_names[changes->rest->known] : NULL, "or_peak", other);
+    return json_pack(
+        "{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:o, s:s?, s:o, s:o}", "change", name, "how",
+        change->is_replayed ? "replayed" : "modelled", "saves", (json_int_t)change->saves,
+        "new_peak", mt_json_number(change->peak), "peak_event", mt_json_number(change->moment),
+        "operators_again", mt_json_number(change->operators), "saves_per_operator",
+        mt_json_number(mt_saved_per_operator(changes, change)), "assumes", assumes,
+        "error_per_thousand", has_bound ? json_integer((json_int_t)change->error) : json_null(),
+        "through", changes->rest ? mt_reach_names[changes->rest->known] : NULL, "or_peak", other,
+        "where", *change->where ? mt_json_text(change->where) : json_null());
 }
 
 json_t *mt_modelled_json(const struct mt_modelled_changes *changes)

@@ -19,6 +19,11 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_COPIES, mt_change_host_copies},
     {"no-benchmark", NULL, NULL, "cuDNN searches for no fastest algorithm; the one it uses needs the same workspace", 0,
      MT_REBUILDS_SEARCHES, mt_change_no_benchmark},
+    {"del", "LINE", NULL, "what the line allocates is freed after the statement that uses it last", 0, 0, mt_change_del, true},
+    {"defer", "LINE", NULL, "what the line allocates is allocated before the statement that uses it first", 0, 0, mt_change_defer, true},
+    {"omit", "LINE", NULL, "what the line allocates and nothing uses is not allocated", 0, 0, mt_change_omit, true},
+    {"offload-idle", "LINE", NULL, "what the line allocates is in host memory for the longest time between two uses", 0, 0,
+     mt_change_offload_idle, true},
     {"batch", "PART", "1/2", "all memory except the model's and the optimizer's scales with the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},
     {"sequence", "PART", "1/2", "all memory except the model's and the optimizer's scales with the sequence length; attention scores with its square", 20,
@@ -238,10 +243,8 @@ static int64_t least_saved(const struct mt_modelled_changes *changes,
     return (int64_t)(changes->peak > size ? changes->peak - size : 0) / 1000;
 }
 
-/* Try a change. Unless it was requested, one that cannot be modelled or saves nothing is not
- * reported. */
-static int try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
-               const char *name)
+int mt_modelled_try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
+                    const char *name)
 {
     int rc = mt_modelled_add(changes, recording, name);
     if (!rc && (changes->change[changes->n - 1].why_not ||
@@ -255,12 +258,12 @@ int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_r
     int rc = 0;
     for (const struct mt_change_kind *kind = mt_change_kinds; !rc && kind->name; kind++) {
         if (!kind->argument)
-            rc = try(changes, recording, kind->name);
+            rc = mt_modelled_try(changes, recording, kind->name);
         for (const char *usual = kind->usual; !rc && usual && *usual;) {
             char name[MT_CHANGE_NAME];
             size_t size = strcspn(usual, " ");
             snprintf(name, sizeof name, "%s:%.*s", kind->name, (int)size, usual);
-            rc = try(changes, recording, name);
+            rc = mt_modelled_try(changes, recording, name);
             usual += size + (usual[size] == ' ');
         }
     }
@@ -270,9 +273,18 @@ int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_r
     for (size_t i = 0; !rc && i < patterns.n; i++) {
         char name[MT_CHANGE_NAME];
         snprintf(name, sizeof name, "checkpoint:%s", patterns.pattern[i]);
-        rc = try(changes, recording, name);
+        rc = mt_modelled_try(changes, recording, name);
     }
     return rc;
+}
+
+const struct mt_modelled *mt_modelled_find(const struct mt_modelled_changes *changes,
+                                           const char *name)
+{
+    size_t i = 0;
+    while (i < changes->n && strcmp(changes->change[i].name, name))
+        i++;
+    return i < changes->n ? &changes->change[i] : NULL;
 }
 
 MT_ORDER(by_savings, struct mt_modelled,

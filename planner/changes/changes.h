@@ -20,6 +20,7 @@
 #define MT_CHANGE_PARTS 4u /* of a combination */
 
 struct mt_edits;
+struct mt_held_most;
 struct mt_modelled;
 
 /* What a kind of change rebuilds. Two that rebuild one thing cannot be combined. */
@@ -49,6 +50,7 @@ struct mt_change_kind {
     unsigned rebuilds;   /* enum mt_rebuilt; some arguments add to it */
     /* 0; -ENOMEM; -EINVAL: no such argument; -ENOENT: change->why_not says why it cannot be. */
     int (*apply)(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+    bool is_replayed; /* it leaves the program's own requests, allocated or freed elsewhere */
 };
 
 /* Ends with a row of zeros. */
@@ -65,7 +67,13 @@ struct mt_modelled {
     uint64_t peak;              /* bytes allocated at the highest moment, with the change */
     int64_t saves;              /* bytes less than recorded; negative: it takes more */
     uint64_t moment;            /* number of the event at, or after which, the new peak is */
-    uint64_t operators;  /* that are run again, over the whole trace; 0: none, or not known */
+    uint64_t operators; /* that are run again, over the whole trace; 0: none, or not known */
+    uint32_t line;      /* of changes that uses suggest: the stack of the line that allocates, */
+    uint32_t statement; /* and of the statement after or before which to edit; 0: none */
+    char where[MT_CHANGE_NAME]; /* the same in words: "after train.py:22"; "": not known */
+    const struct mt_held_most
+        *held;        /* what keeps most of what that line allocates; NULL: unknown */
+    bool is_replayed; /* the peak is that of PyTorch's allocator, from the program's own requests */
     const char *why_not; /* why it cannot be modelled; NULL: it is */
 };
 
@@ -96,6 +104,10 @@ int mt_modelled_of(struct mt_modelled *change, const struct mt_recording *record
 int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                     const char *name);
 
+/* Do the same, but for a change that cannot be modelled or saves nothing. */
+int mt_modelled_try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
+                    const char *name);
+
 /* Add all that make sense for the program, unasked. 0 or -ENOMEM. */
 int mt_modelled_add_usual(struct mt_modelled_changes *changes,
                           const struct mt_recording *recording);
@@ -103,6 +115,9 @@ int mt_modelled_add_usual(struct mt_modelled_changes *changes,
  * none is known. */
 uint64_t mt_saved_per_operator(const struct mt_modelled_changes *changes,
                                const struct mt_modelled *change);
+/* Return the change of that name; NULL: there is none. */
+const struct mt_modelled *mt_modelled_find(const struct mt_modelled_changes *changes,
+                                           const char *name);
 void mt_modelled_sort(struct mt_modelled_changes *changes);
 void mt_modelled_clear(struct mt_modelled_changes *changes);
 

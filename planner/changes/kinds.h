@@ -33,6 +33,11 @@ int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
 int mt_change_host_copies(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_no_benchmark(struct mt_edits *edits, const char *argument,
                            struct mt_modelled *change);
+int mt_change_del(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_defer(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_omit(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_offload_idle(struct mt_edits *edits, const char *argument,
+                           struct mt_modelled *change);
 
 /* Return whether the block is a copy of weights that the program keeps; autocast's are not. */
 bool mt_is_weight_copy(const struct mt_recorded_block *block);

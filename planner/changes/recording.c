@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recording.h"
 #include "analyzer/classify/modules.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
@@ -219,6 +220,34 @@ static bool is_accumulating(const struct mt_thread_state *thread)
     return thread && thread->at.n_nodes && thread->at.nodes[thread->at.n_nodes - 1].is_accumulator;
 }
 
+static struct mt_recorded_use use_of(const struct mt_use_point *point)
+{
+    return (struct mt_recorded_use){point->time_ns, 0, point->stack, point->in_backward};
+}
+
+/* Note the uses of a block that ends now, if they are recorded. */
+static void note_uses(struct mt_recording *recording, const struct mt_replay *replay,
+                      const struct mt_block *block, uint64_t end)
+{
+    bool of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device));
+    const struct mt_block_uses *uses =
+        of_cuda ? NULL : mt_uses_find(&replay->uses_of_blocks, &replay->blocks, block);
+    struct mt_recorded_uses *use = uses ? ONE_MORE(recording, use, n_uses) : NULL;
+    bool is_killed = replay->survey.kinds[MT_USE];
+    if (use)
+        *use = (struct mt_recorded_uses){
+            .begin = mt_block_event(block),
+            .end = end,
+            .begin_ns = mt_block_time(block),
+            .end_ns = end == MT_EVER ? UINT64_MAX : replay->time_ns,
+            .is_known = !uses->is_passed &&
+                        (end == MT_EVER ? !is_killed : uses->known_ns == replay->time_ns),
+            .first = use_of(&uses->first),
+            .last = use_of(&uses->last),
+            .before = use_of(&uses->before),
+            .after = use_of(&uses->after)};
+}
+
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
                   const struct mt_rule *rule, int at_end)
 {
@@ -238,6 +267,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .module = module_of(replay->definitions, mt_block_module(replay->definitions, &verdict)),
         .maker = module_of(replay->definitions, block->stack),
         .stack = block->stack,
+        .line = mt_line_stack(replay->definitions, block),
         .made_in = block->node_name,
         .step = block->birth->step,
         .evidence = block->evidence,
@@ -247,6 +277,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .dtype = block->dtype,
         .is_addend = !at_end && is_accumulating(replay->present.thread),
         .is_master = mt_rule_is_master(rule)};
+    note_uses(recording, replay, block, recorded->end);
 }
 
 void mt_recording_watch(struct mt_recording *recording, struct mt_question *question)
@@ -274,6 +305,56 @@ static bool may_be_copy(const struct mt_recording *recording, const struct mt_re
         marks & MT_MARK_COPY_TENSOR && !(marks & (MT_MARK_COPY_DICT | MT_MARK_MODULE_INIT));
     return (is_copied || marks & MT_MARK_LOAD) && block->phase == MT_PHASE_OUTSIDE &&
            !block->step && !(block->evidence & ~(unsigned)(MT_SAW_LATER_STEP | MT_SAW_END));
+}
+
+MT_ORDER(by_used_begin, struct mt_recorded_uses, MT_RISING(begin))
+
+struct moment {
+    uint64_t ns, event;
+};
+
+MT_ORDER(by_ns, struct moment, MT_RISING(ns) ?: MT_RISING(event))
+
+static void place_use(struct mt_recorded_use *use, const struct moment *moment, size_t n)
+{
+    size_t low = MT_LEADING(i, n, moment[i].ns <= use->ns);
+    use->event = low ? moment[low - 1].event : 0;
+}
+
+/* Place the uses among the allocations and frees. */
+static void place_uses(struct mt_recording *recording)
+{
+    size_t n = 0;
+    struct moment *moment = calloc(2 * recording->n_uses + 1, sizeof *moment);
+    if (!moment) {
+        recording->rc = -ENOMEM;
+        return;
+    }
+    for (size_t i = 0; i < recording->n_uses; i++) {
+        const struct mt_recorded_uses *uses = &recording->use[i];
+        moment[n++] = (struct moment){uses->begin_ns, uses->begin};
+        if (uses->end != MT_EVER)
+            moment[n++] = (struct moment){uses->end_ns, uses->end};
+    }
+    qsort(moment, n, sizeof *moment, by_ns);
+    for (size_t i = 0; i < recording->n_uses; i++) {
+        struct mt_recorded_uses *uses = &recording->use[i];
+        place_use(&uses->first, moment, n);
+        place_use(&uses->last, moment, n);
+        place_use(&uses->before, moment, n);
+        place_use(&uses->after, moment, n);
+    }
+    free(moment);
+    qsort(recording->use, recording->n_uses, sizeof *recording->use, by_used_begin);
+}
+
+const struct mt_recorded_uses *mt_recorded_uses_of(const struct mt_recording *recording,
+                                                   const struct mt_recorded_block *block)
+{
+    struct mt_recorded_uses key = {.begin = block->begin};
+    return recording->n_uses
+               ? bsearch(&key, recording->use, recording->n_uses, sizeof key, by_used_begin)
+               : NULL;
 }
 
 MT_ORDER(by_size, uint64_t, MT_COMPARE(*a, *b))
@@ -327,7 +408,10 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
     recording->device = device;
     recording->unseen = replay->unseen[mt_device_slot(device)];
     recording->events = replay->events;
+    recording->cut = MT_EVER;
     find_copies(recording);
+    if (recording->n_uses)
+        place_uses(recording);
     return recording->rc;
 }
 
@@ -340,6 +424,7 @@ void mt_recording_clear(struct mt_recording *recording)
     free(recording->step);
     free(recording->unused);
     free(recording->saved_at);
+    free(recording->use);
     mt_address_map_clear(&recording->nodes);
     mt_address_map_clear(&recording->saved);
     memset(recording, 0, sizeof *recording);

@@ -33,6 +33,7 @@ struct mt_recorded_block {
     uint32_t module;     /* frame of the torch.nn module that it belongs to; 0: not known */
     uint32_t maker;      /* frame of the module at work when it was made; 0: none */
     uint32_t stack;      /* that it was made with; 0: not known */
+    uint32_t line;       /* the stack of its line (mt_line_stack); 0: not known */
     uint32_t output_of;  /* string id: type of the node whose output it is; 0: none */
     uint32_t made_in;    /* string id: the backward node that ran when it was made; 0: none */
     uint32_t step;       /* the optimizer's step that it was made in; 0: none */
@@ -79,6 +80,21 @@ struct mt_recorded_step {
     uint64_t begin, end; /* events */
 };
 
+/* A use of a block by a kernel, copy or fill. */
+struct mt_recorded_use {
+    uint64_t ns;    /* 0: there is none, or it is not known */
+    uint64_t event; /* the last allocation or free of a used block before it */
+    uint32_t stack;
+    bool in_backward;
+};
+
+/* When a block was used, where the trace has uses. */
+struct mt_recorded_uses {
+    uint64_t begin, end, begin_ns, end_ns; /* of the block */
+    bool is_known;                         /* no other use is possible in the recorded run */
+    struct mt_recorded_use first, last, before, after; /* around its longest pause */
+};
+
 struct mt_recording {
     const struct mt_definitions *definitions; /* the replay's */
     int device;
@@ -97,6 +113,10 @@ struct mt_recording {
     size_t n_steps, steps_capacity;
     struct mt_recorded_unused *unused;
     size_t n_unused, unuseds_capacity;
+    struct mt_recorded_uses *use; /* after mt_recording_finish in the order of begin */
+    size_t n_uses, uses_capacity;
+    uint64_t cut;      /* event at which the run was cut; MT_EVER: it was not */
+    uint64_t quiet_ns; /* then: what is live at the cut, and was used later, may be used again */
     struct mt_address_map nodes; /* address -> 1 + place, those that live */
     struct mt_address_map saved; /* address of a block -> its last save's place in saved_at */
     struct mt_recorded_search search;
@@ -118,6 +138,10 @@ void mt_recording_clear(struct mt_recording *recording);
 
 /* Return the block that the event made; NULL: none. */
 struct mt_recorded_block *mt_recorded_at(const struct mt_recording *recording, uint64_t event);
+
+/* Return the recorded uses of a block; NULL: none are recorded. */
+const struct mt_recorded_uses *mt_recorded_uses_of(const struct mt_recording *recording,
+                                                   const struct mt_recorded_block *block);
 
 /* Return the block that the node's save at a place made; NULL: not known. */
 static inline const struct mt_recorded_block *mt_node_save(const struct mt_recording *recording,

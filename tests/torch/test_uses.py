@@ -64,10 +64,16 @@ def check_unneeded(work, forks):
     equal("in all", unneeded["bytes"] >> 20, 120)
     equal("one block each", [unneeded[kind]["blocks"] for kind in have], [1, 1, 1, 1])
     peak = int(re.search(r"^peak (\d+)", output, re.M)[1])
-    for name, kind in (("never", "never"), ("early", "until"), ("late", "after"), ("idle", "between")):
+    changes = {change["change"]: change for change in json.loads(harness.must_run([MEMTAP, "plan", "--format", "json", trace]).stdout)["changes"]}
+    kinds = {"never": ("never", "omit"), "early": ("until", "defer"), "late": ("after", "del"), "idle": ("between", "offload-idle")}
+    for name, (kind, change) in kinds.items():
         code, output = forks.run(Path(work) / f"{name}.mtap", HERE / "unneeded.py", name)
         now = int(re.search(r"^peak (\d+)", output, re.M)[1])
         equal(f"without {name}", (code, peak - now), (0, unneeded[kind]["bytes"]))
+        modelled = changes[f"{change}:unneeded.py:{unneeded[kind]['sites'][0]['line']['line']}"]
+        equal(f"{change} in memtap plan", (modelled["how"], modelled["saves"], modelled["new_peak"]), ("replayed", peak - now, now))
+    where = [changes[name]["where"] for name in changes if name.startswith(("del", "defer"))]
+    equal("where to edit", where, ["after unneeded.py:16", "just before unneeded.py:32"])
     text = harness.must_run([MEMTAP, "report", trace]).stdout
     check("Not needed at the peak, judging by launched kernels, copies and fills: 120.00 MiB" in text, text)
 
@@ -126,6 +132,8 @@ def check_late(work, forks):
             said = harness.must_run([MEMTAP, "explain", "--at", "oom", trace, hex(int(address))]).stdout
             check("  not needed when memory ran out" in said and ";\n    held by local variable `kept` of " in said, said)
         if how == "turns":
+            check("Do: after late_oom.py:27, del what late_oom.py:13 allocated; 2 blocks held by local variable `kept` of turns() at "
+                  "late_oom.py:30 -> [0..1] (replayed: serves this request" in words, text)
             site = unneeded["after"]["sites"][0]
             equal("JSON", (site["used"]["line"], site["held_by"]["root"], site["held_by"]["blocks"]), (27, "local", 2))
 

@@ -87,6 +87,15 @@ static int make_plans(const struct mt_analysis *analysis, const struct plan_argu
     return 0;
 }
 
+static const struct mt_unneeded *unneeded_of(const struct mt_analysis *analysis, int device)
+{
+    static const struct mt_unneeded nothing;
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (analysis->devices[i].device == device)
+            return &analysis->devices[i].unneeded;
+    return &nothing;
+}
+
 /* Set what was requested, or sensible defaults. 0, -ENOMEM, or an exit code after a message. */
 static int model_changes(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
                          const struct mt_plan *plan, struct mt_cut_run *cut,
@@ -94,7 +103,8 @@ static int model_changes(const struct mt_analysis *analysis, const struct plan_a
 {
     size_t at = 0;
     int rc = mt_answer_model(changes, cut, arguments->recording, &analysis->replay, plan->requests,
-                             arguments->change, arguments->n_changes, &at);
+                             unneeded_of(analysis, plan->requests->device), arguments->change,
+                             arguments->n_changes, &at);
     if (rc == -EINVAL) {
         char wrong[1024] = "";
         FILE *out = fmemopen(wrong, sizeof wrong, "w");
