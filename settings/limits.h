@@ -41,6 +41,12 @@ static inline uint64_t mt_memory_for(uint64_t input)
     return MT_LIMIT_TIMES * (little > much ? little : much);
 }
 
+/* Steps of work (mt_work_is_too_much) allowed for so many bytes of input. */
+static inline uint64_t mt_work_for(uint64_t input)
+{
+    return (UINT64_C(24) << 20) + input * 64;
+}
+
 static inline uint64_t mt_output_for(uint64_t input)
 {
     return (UINT64_C(64) << 20) + input * 256;

@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STEPS (UINT64_C(24) << 20)
-#define STEPS_A_BYTE 64u
 #define STEPS_AN_EVENT 64u /* that --most-events allows */
 #define KNOWN 64u          /* files that are distinguished */
 
@@ -81,8 +79,7 @@ static void set(void)
 {
     const uint64_t *most = chosen.most;
     memory = most[MT_LIMIT_MEMORY] ? most[MT_LIMIT_MEMORY] : least(machine, mt_memory_for(input));
-    work = most[MT_LIMIT_EVENTS] ? most[MT_LIMIT_EVENTS] * STEPS_AN_EVENT
-                                 : STEPS + input * STEPS_A_BYTE;
+    work = most[MT_LIMIT_EVENTS] ? most[MT_LIMIT_EVENTS] * STEPS_AN_EVENT : mt_work_for(input);
     output = most[MT_LIMIT_OUTPUT] ? most[MT_LIMIT_OUTPUT] : mt_output_for(input);
     limit_process();
 }

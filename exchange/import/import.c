@@ -107,6 +107,48 @@ static int read_graph(struct mt_input *input, enum form form, struct mt_script *
     return rc;
 }
 
+void mt_import_notes(const struct mt_import_summary *summary, FILE *out)
+{
+    char count[MT_SIZE_TEXT], other[MT_SIZE_TEXT];
+    if (summary->before)
+        fprintf(out, "Note: %s blocks were allocated before the first event%s%s%s\n",
+                mt_count_text(count, summary->before), summary->freed_only ? "; for " : "",
+                summary->freed_only ? mt_count_text(other, summary->freed_only) : "",
+                summary->freed_only ? ", the file has only the free, without a line" : "");
+    if (summary->differing)
+        fprintf(out, "Note: the final size of %s blocks cannot be derived from their requests\n",
+                mt_count_text(count, summary->differing));
+    if (summary->unknown_bytes)
+        fprintf(out,
+                "Note: %s allocated before the first event is left out, as nothing else is known "
+                "about it\n",
+                mt_size_text(count, summary->unknown_bytes));
+    if (summary->most_allocated)
+        fprintf(out, "Note: the file contradicts itself: %s allocated, but only %s reserved\n",
+                mt_size_text(count, summary->most_allocated),
+                mt_size_text(other, summary->in_reserved));
+    if (summary->of_host)
+        fprintf(out, "Note: %s events of pinned host memory are left out\n",
+                mt_count_text(count, summary->of_host));
+    const struct {
+        bool holds;
+        const char *text;
+    } notes[] = {
+        {summary->lacks_stacks,
+         summary->is_profile
+             ? "the file has no stacks (record them with with_stack=True), so no block has a line"
+             : "the file has no stacks, so no block has a line"},
+        {summary->lacks_times,
+         "some events have no time; they keep their order, a microsecond apart"},
+        {summary->is_profile, "torch.profiler does not record segments; reserved memory is its "
+                              "total"},
+        {summary->cut_devices, "there are more than 64 devices; the trace has the first 64"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (notes[i].holds)
+            fprintf(out, "Note: %s\n", notes[i].text);
+}
+
 int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
               struct mt_import_error *error)
 {

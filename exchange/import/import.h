@@ -34,6 +34,9 @@ struct mt_import_error {
 int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
               struct mt_import_error *error);
 
+/* Print what the trace lacks and why, a line each. */
+void mt_import_notes(const struct mt_import_summary *summary, FILE *out);
+
 /* Return whether a file begins like one that mt_import reads. A trace does not. */
 bool mt_may_import(const char *path);
 

@@ -60,7 +60,7 @@ export interface Between { allocated: number; allocations: number; freed: number
 export interface Tick { event: number; moment: number; }
 /** A trace's facts, fetched once. Bytes and ns. */
 export interface Trace {
-  name: string; fault: string; headline: string[]; text: string; report: { [key: string]: Json }; categories: Category[];
+  name: string; fault: string; notes: string; headline: string[]; text: string; report: { [key: string]: Json }; categories: Category[];
   devices: Device[]; spans: { [slot: number]: Span[] }; ooms: Oom[];
   /** -1: unknown */
   rank: number;
@@ -87,6 +87,10 @@ export interface Exports {
   _initialize(): void;
   allocate(bytes: number): number;
   release(at: number): void;
+  may_import(path: number): number;
+  import(path: number, trace: number): number;
+  import_fault(): number;
+  import_notes(): number;
   open(path: number): number;
   live(isRunning: number): void;
   fault(): number;
@@ -134,6 +138,8 @@ export interface Exports {
   string(id: number): number;
 }
 
+const IMPORTED = ".imported"; // the name of a trace that the analyzer writes
+
 export class Analyzer {
   private exports!: Exports;
   private readonly objects = new Objects();
@@ -154,8 +160,23 @@ export class Analyzer {
     return this.objects.take(handle) as unknown as T;
   }
 
+  /** Load files, of which those with these names are to be read: other tools' become traces. Return what these lack. */
+  private loadTraces(names: string[], files: Files): string {
+    let notes = "", given = files;
+    for (const name of names) {
+      const wasi = this.load(given);
+      if (!this.withText(name, (path) => this.exports.may_import(path))) continue;
+      const rc = this.withText(name, (path) => this.withText(IMPORTED, (trace) => this.exports.import(path, trace)));
+      if (rc) throw new Error(`${name}: ${this.text(this.exports.import_fault()) || "not enough memory to read it"}`);
+      notes += this.text(this.exports.import_notes());
+      given = { ...given, [name]: wasi.contents(IMPORTED).slice() };
+    }
+    if (given !== files) this.load(given);
+    return notes;
+  }
+
   /** Start a fresh instance, without any state of earlier traces. */
-  private load(files: Files) {
+  private load(files: Files): Wasi {
     const wasi = new Wasi(files);
     const instance = new WebAssembly.Instance(this.module, {
       wasi_snapshot_preview1: wasi.imports(),
@@ -164,6 +185,7 @@ export class Analyzer {
     this.exports = instance.exports as unknown as Exports;
     wasi.memory = this.objects.memory = this.exports.memory;
     this.exports._initialize();
+    return wasi;
   }
 
   /** Call with a text's place. */
@@ -178,7 +200,7 @@ export class Analyzer {
 
   /** Read a trace; throw an Error with a sentence if it cannot be read at all. */
   open(name: string, files: Files, is_running = false): Trace {
-    this.load(files);
+    const notes = this.loadTraces([name], files);
     this.exports.live(+is_running);
     const rc = this.withText(name, (path) => this.exports.open(path));
     const fault = this.text(this.exports.fault());
@@ -189,7 +211,7 @@ export class Analyzer {
     const spans: { [slot: number]: Span[] } = {};
     for (const device of devices) spans[device.slot] = this.take<Span[]>(this.exports.spans(device.slot));
     return {
-      name, fault, categories, devices, spans,
+      name, fault, notes, categories, devices, spans,
       headline: this.text(this.exports.headline()).split("\n").filter((line) => line),
       text: this.text(this.exports.report_text()),
       report: this.take<{ [key: string]: Json }>(this.exports.report()),
@@ -205,7 +227,7 @@ export class Analyzer {
 
   /** Compare runs with others, as memtap diff does; old and now are names of files. */
   difference(old: string[], now: string[], files: Files): Difference {
-    this.load(files);
+    this.loadTraces([...old, ...now], files);
     for (const name of [...old, ...now])
       if (this.withText(name, (path) => this.exports.difference_add(path)))
         throw new Error(`${name}: ${this.text(this.exports.difference_fault()) || "not enough memory to read it"}`);

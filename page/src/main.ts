@@ -295,9 +295,10 @@ function head(trace: Trace, store: Store | null) {
   write(byId("title"), title(trace));
   document.title = `${plain(trace.name)} – memtap`;
   showVerdict(byId("headline"), trace, store);
-  write(byId("message"), trace.devices.length ? plain(trace.fault)
-    : `${plural(0, "allocation")} of GPU memory in this trace. ${plain(trace.fault)}`);
-  byId("message").hidden = !trace.fault && trace.devices.length > 0;
+  const none = trace.devices.length ? "" : `${plural(0, "allocation")} of GPU memory in this trace. `;
+  const said = [none + plain(trace.fault), ...trace.notes.split("\n").map(plain)].filter(Boolean).join("\n");
+  write(byId("message"), said);
+  byId("message").hidden = !said;
   byId("views").hidden = !trace.devices.length;
 }
 

@@ -22,6 +22,30 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return out;
 }
 
+const LEAST = 64 << 20, MOST_EXPANSION = 200; // as memtap import: a profile has 10 to 50
+
+/** Return a dropped file's bytes, unpacked if they are gzip's. */
+async function contents(file: File): Promise<Uint8Array> {
+  const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return new Uint8Array(await file.arrayBuffer());
+  const parts: Uint8Array<ArrayBuffer>[] = [], reader = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  try {
+    for (let size = 0, part; !(part = await reader.read()).done; ) {
+      parts.push(part.value as Uint8Array<ArrayBuffer>);
+      size += part.value.length;
+      if (size > Math.max(LEAST, MOST_EXPANSION * file.size)) throw new Error(`${file.name}: expands beyond the safety limit`);
+    }
+  } catch (error) {
+    if (error instanceof TypeError) throw new Error(`${file.name}: invalid gzip data`);
+    throw error;
+  } finally {
+    void reader.cancel().catch(() => undefined);
+  }
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer());
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) throw new Error(`${file.name}: compressed twice; gunzip it first`);
+  return bytes;
+}
+
 export async function bytesOf(text: string, compressed: boolean): Promise<Uint8Array> {
   const raw = fromBase64(text);
   if (!compressed) return raw;
@@ -74,7 +98,7 @@ export function given(list: File[], known: Run[]): Run[] {
       bytes: all.reduce((sum, one) => sum + one.size, 0),
       files: async () => {
         const files: Files = {};
-        for (const one of all) files[one.name] = new Uint8Array(await one.arrayBuffer());
+        for (const one of all) files[one.name] = await contents(one);
         return files;
       },
     });

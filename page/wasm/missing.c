@@ -70,6 +70,12 @@ bool mt_room_is_full(void)
     return (uint64_t)__builtin_wasm_memory_size(0) << 16 > mt_room();
 }
 
+bool mt_work_is_too_much(uint64_t steps)
+{
+    static uint64_t done;
+    return (done += steps) > mt_work_for(input);
+}
+
 void *mt_room_of_thread(void)
 {
     return NULL;
@@ -124,6 +130,14 @@ void qsort_r(void *array, size_t n, size_t size, int (*by)(const void *, const v
 char *realpath(const char *path, char *resolved)
 {
     return resolved ? strcpy(resolved, path) : strdup(path);
+}
+
+/* Fail: WASI has no second descriptor of a file. */
+int dup(int fd)
+{
+    (void)fd;
+    errno = ENOTSUP;
+    return -1;
 }
 
 /* A page's files do not change while they are read: there is nothing to wait for, and the page has

@@ -110,7 +110,7 @@ def check_snapshot():
     assert "Out of memory" in run("oom", "t.mtap").stdout
 
 
-def check_older():
+def older():
     """2.0: blocks without addresses, whose frames are in a history; events without times."""
     made = snapshot()
     for segment in made["segments"]:
@@ -119,6 +119,11 @@ def check_older():
             one["state"] = one["state"].replace("active_pending_free", "active_awaiting_free")
     for one in made["device_traces"][0]:
         del one["time_us"]
+    return made
+
+
+def check_older():
+    made = older()
     events, said = imported(pickle.dumps(made, 4))
     live, _ = totals(events)
     assert live == {BASE: 512, BASE + (64 << 20): 58 * MIB} and "no time" in said, (live, said)
@@ -173,7 +178,7 @@ def call(name, begin, end, came_from=None, thread=1, category="python_function")
     return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": thread, "ts": begin, "dur": end - begin, "args": {**more, "Ev Idx": 1}}
 
 
-def check_profile_stacks():
+def profile():
     """with_stack=True: calls are in no order of their nesting; a node of backward has the line of the operator that a link begins at."""
     link = {"cat": "fwdbwd", "name": "fwdbwd", "id": 3, "pid": 9}
     given = [(12.5, 4096, BASE, 1), (15, 512, BASE + MIB, 1), (22.5, 1024, BASE + 2 * MIB, 2), (26, 2048, BASE + 3 * MIB, 2), (40, 8192, BASE + 4 * MIB, 1)]
@@ -185,7 +190,11 @@ def check_profile_stacks():
              call("autograd::engine::evaluate_function: AddmmBackward0", 22, 25, thread=2, category="cpu_op"),
              call("aten::mm", 22.25, 24, thread=2, category="cpu_op"),
              {**link, "ph": "f", "tid": 2, "ts": 22.125, "bp": "e"}, {**link, "ph": "s", "tid": 1, "ts": 12.25}]
-    events, said = imported(json.dumps({"traceEvents": [*memory, *calls]}).encode(), "p.json")
+    return {"traceEvents": [*memory, *calls]}
+
+
+def check_profile_stacks():
+    events, said = imported(json.dumps(profile()).encode(), "p.json")
     assert "does not record segments" in said and "no stacks" not in said, said
     table = json.loads(run("blocks", "-f", "json", "--at", "end", "t.mtap").stdout)
     found = {block["size"]: [[(frame["file"], frame["line"]) for frame in table["stacks"].get(str(block[stack]), [])]
@@ -331,15 +340,16 @@ def check_command():
     run("check", "s.mtap", "--against", "s.mtap", "--allow-ended", "any")
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    check_snapshot()
-    check_older()
-    check_expandable()
-    check_requests()
-    check_profile_stacks()
-    check_others()
-    check_public()
-    check_hostile()
-    check_command()
-    os.chdir("/")
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        check_snapshot()
+        check_older()
+        check_expandable()
+        check_requests()
+        check_profile_stacks()
+        check_others()
+        check_public()
+        check_hostile()
+        check_command()
+        os.chdir("/")

@@ -15,4 +15,5 @@ if not browser:
     print("skipped: there is no browser for it")
     sys.exit(77)
 node, packages = fetch.for_tests(tools)
+os.environ["PYTHON"] = sys.executable
 os.execv(node, [node, script, packages, *map(os.path.abspath, (memtap, make_traces, rename_texts)), browser, *more])

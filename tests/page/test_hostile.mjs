@@ -4,7 +4,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { check, folder, main, makeTraces, memtap, ready, renameTexts, show, state, text } from "./pages.mjs";
+import { isDeepStrictEqual } from "node:util";
+import { answered, check, folder, main, makeTraces, memtap, ready, renameTexts, show, state, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
 const TEXTS = [ // the shell's printf writes them, so that they need not be valid UTF-8
@@ -171,6 +172,38 @@ async function badTraces() {
   }
 }
 
+/** Other tools' files are opened as memtap import converts them; what cannot be read leaves the shown trace. */
+async function imports() {
+  execFileSync(process.env.PYTHON, [join(import.meta.dirname, "make_files.py"), folder]);
+  const out = join(folder, "imports.html"), trace = join(folder, "imported.mtap");
+  execFileSync(memtap, ["view", "-o", out, at("training")]);
+  const page = await show(out), message = () => text(page, "#message");
+  const drop = async (name, ends) => {
+    await page.setInputFiles("#file", join(folder, name));
+    await page.waitForFunction((state) => document.documentElement.dataset.state === state, ends);
+    await answered(page);
+  };
+  let title = await text(page, "#title");
+  for (const name of ["new.pickle", "old.pickle", "profile.json", "profile.json.gz"]) {
+    const notes = execFileSync(memtap, ["import", "--force", "-o", trace, join(folder, name)], { encoding: "utf8" }).split("\n").slice(1).join("\n").trim();
+    const wanted = JSON.parse(execFileSync(memtap, ["report", "--format", "json", trace], { encoding: "utf8" }));
+    await drop(name, "ready");
+    const shown = await page.evaluate(() => window.memtap.report());
+    for (const part of ["peak", "devices", "ended", "iterations"])
+      check(isDeepStrictEqual(shown[part], wanted[part]), `${name}: the page's ${part} is memtap's: ${JSON.stringify(shown[part])}, ${JSON.stringify(wanted[part])}`);
+    check(wanted.peak.allocated > 0 && await message() === notes, `${name}: it says what is missing: ${await message()}, ${notes}`);
+    title = await text(page, "#title");
+    for (const [bad, said] of [["cut.pickle", /^cut\.pickle: truncated /], ["nothing.json", /contains neither a memory snapshot/], ["twice.json.gz", /compressed twice/],
+      ["cut.json.gz", /^cut\.json\.gz: invalid gzip data/], ["bomb.json.gz", /expands beyond the safety limit/], ["nsys.sqlite", /run memtap import FILE/]]) {
+      if (name !== "profile.json.gz" && bad !== "cut.pickle") continue; // one after each, all at the end
+      await drop(bad, "error");
+      check(said.test(await message()) && !(await message()).includes("\n"), `${bad} gets a line: ${await message()}`);
+      check(await page.isVisible("#timeline") && await text(page, "#title") === title, `${bad} leaves ${title}`);
+    }
+  }
+  await page.close();
+}
+
 /** Small traces that stand for much are shown, as far as they were read, which the page says. */
 async function bombs() {
   execFileSync(join(dirname(makeTraces), "make-bombs"), ["deep", "live", "names"], { cwd: folder });
@@ -213,4 +246,4 @@ async function browsers() {
   await page.close();
 }
 
-await main([names, files, badTraces, bombs, browsers]);
+await main([names, files, imports, badTraces, bombs, browsers]);

@@ -12,7 +12,7 @@ MAY_INCLUDE = {
     "planner": {"planner", "analyzer", "settings", "trace-format"},
     "exchange": {"exchange", "nightly", "analyzer", "settings", "trace-format"},
     "simulator": {"simulator", "settings"},
-    "page": {"page", "nightly", "analyzer", "trace-format"},
+    "page": {"page", "exchange", "nightly", "analyzer", "trace-format"},
     "tools": {"settings", "tools", "exchange", "planner", "nightly", "analyzer", "trace-format",
               "simulator"},
 }

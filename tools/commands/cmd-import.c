@@ -17,50 +17,14 @@ const struct mt_option mt_import_options[] = {
     {0},
 };
 
-/* Print the result, and what the trace lacks and why. */
 static void print_result(const char *output, const struct mt_import_summary *summary)
 {
-    char count[MT_SIZE_TEXT], other[MT_SIZE_TEXT];
+    char count[MT_SIZE_TEXT];
     mt_print_text(output);
     printf(": %s events imported; next: memtap report ", mt_count_text(count, summary->events));
     mt_print_text(output);
     putchar('\n');
-    if (summary->before)
-        printf("Note: %s blocks were allocated before the first event%s%s%s\n",
-               mt_count_text(count, summary->before), summary->freed_only ? "; for " : "",
-               summary->freed_only ? mt_count_text(other, summary->freed_only) : "",
-               summary->freed_only ? ", the file has only the free, without a line" : "");
-    if (summary->differing)
-        printf("Note: the final size of %s blocks cannot be derived from their requests\n",
-               mt_count_text(count, summary->differing));
-    if (summary->unknown_bytes)
-        printf("Note: %s allocated before the first event is left out, as nothing else is known "
-               "about it\n",
-               mt_size_text(count, summary->unknown_bytes));
-    if (summary->most_allocated)
-        printf("Note: the file contradicts itself: %s allocated, but only %s reserved\n",
-               mt_size_text(count, summary->most_allocated),
-               mt_size_text(other, summary->in_reserved));
-    if (summary->of_host)
-        printf("Note: %s events of pinned host memory are left out\n",
-               mt_count_text(count, summary->of_host));
-    const struct {
-        bool holds;
-        const char *text;
-    } notes[] = {
-        {summary->lacks_stacks,
-         summary->is_profile
-             ? "the file has no stacks (record them with with_stack=True), so no block has a line"
-             : "the file has no stacks, so no block has a line"},
-        {summary->lacks_times,
-         "some events have no time; they keep their order, a microsecond apart"},
-        {summary->is_profile, "torch.profiler does not record segments; reserved memory is its "
-                              "total"},
-        {summary->cut_devices, "there are more than 64 devices; the trace has the first 64"},
-    };
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-        if (notes[i].holds)
-            printf("Note: %s\n", notes[i].text);
+    mt_import_notes(summary, stdout);
 }
 
 static int import(const char *path, const char *output)

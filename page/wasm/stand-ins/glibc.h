@@ -11,5 +11,13 @@ void qsort_r(void *array, size_t n, size_t size, int (*by)(const void *, const v
              void *data);
 ssize_t getrandom(void *bytes, size_t size, unsigned flags);
 char *realpath(const char *path, char *resolved);
+int dup(int fd);
+
+#define ENODATA 4096 /* no errno of WASI */
+
+/* The encoder's blocks are stored: stored.c. */
+#define ZSTD_createCCtx mt_stored_create
+#define ZSTD_freeCCtx mt_stored_free
+#define ZSTD_compressCCtx mt_stored_compress
 
 #endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Other tools' recordings, converted to traces: the importer of memtap import. What it writes goes
+ * to files that the page keeps in memory (src/wasi.ts).
+ */
+#include "exchange/import/import.h"
+#include "analyzer/support/new-file.h"
+#include "export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct mt_import_error error;
+static char *notes;
+
+/* Return whether a file is of another tool. */
+EXPORT("may_import") bool mt_web_may_import(const char *path)
+{
+    return mt_may_import(path);
+}
+
+/* Convert a file to a trace. Return 0 or a negative errno; `import_fault` says why, unless it is
+ * empty. */
+EXPORT("import") int mt_web_import(const char *path, const char *trace)
+{
+    struct mt_import_summary summary;
+    size_t size;
+    FILE *out = fopen(trace, "w"), *text = open_memstream(&notes, &size);
+    int rc = out && text ? mt_import(path, out, "", &summary, &error) : -ENOMEM;
+    if (out && fclose(out) && !rc)
+        rc = -errno;
+    if (text && !rc)
+        mt_import_notes(&summary, text);
+    if (text)
+        fclose(text);
+    return rc;
+}
+
+EXPORT("import_fault") const char *mt_web_import_fault(void)
+{
+    return error.text;
+}
+
+/* Return what the trace lacks and why, a line each. */
+EXPORT("import_notes") const char *mt_web_import_notes(void)
+{
+    return notes ? notes : "";
+}
+
+FILE *mt_unnamed_file(const char *folder)
+{
+    (void)folder;
+    return fopen("unnamed", "w+");
+}
+
+/* SQLite would make the page more than twice as large. */
+int mt_import_nsight(const char *path, struct mt_script *script, struct mt_import_summary *summary,
+                     struct mt_import_error *why)
+{
+    (void)path, (void)script, (void)summary;
+    snprintf(why->text, sizeof why->text,
+             "an SQLite database, which the page cannot read; run memtap import FILE and drop the "
+             "trace");
+    return -EBADMSG;
+}
