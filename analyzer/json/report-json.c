@@ -234,7 +234,7 @@ static json_t *devices(const struct mt_analysis *analysis)
                                 mt_json_unneeded(analysis->replay.definitions, &device->unneeded));
         json_object_set_new(object, "counted_by",
                             json_string(mt_counted_names[device->spans->counted]));
-        json_object_set_new(object, "loop", mt_json_loop(device->spans->turns));
+        json_object_set_new(object, "loop", mt_json_loop(device->spans->loop));
         json_object_set_new(object, "ranges",
                             mt_json_ranges(&device->context, mt_device_slot(device->device)));
         if (!device->of_cuda) {

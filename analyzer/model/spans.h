@@ -80,6 +80,7 @@ struct mt_spans {
     bool serves;         /* likewise: iterations are a server's steps */
     uint8_t counted;     /* likewise: enum mt_counted */
     const struct mt_turns *turns; /* MT_COUNTED_TURNS and _RANGES: these; else NULL */
+    const struct mt_turns *loop;  /* the same, or the loop that others are in; NULL: unknown */
 };
 
 /* Return whether a span is an evaluation, a framework's or the program's own. */

@@ -9,6 +9,11 @@ static bool is_out_of_memory(const struct mt_replay *replay)
     return oom && !oom->went_on;
 }
 
+static bool is_by_training(const struct mt_spans *spans)
+{
+    return spans->counted == MT_COUNTED_STEPS || spans->counted == MT_COUNTED_BACKWARDS;
+}
+
 /* Return the device's spans with the most iterations; NULL: there are none. */
 static const struct mt_spans *main_spans(const struct mt_replay *replay)
 {
@@ -19,13 +24,12 @@ static const struct mt_spans *main_spans(const struct mt_replay *replay)
     return best;
 }
 
-/* Of a program that trains, find the loop of which each turn has several iterations, if it is so. 0
- * or -ENOMEM. */
+/* Of a program that trains, find the loop around its iterations. 0 or -ENOMEM. */
 static int find_around(struct mt_replay *replay)
 {
     const struct mt_spans *spans = main_spans(replay);
     size_t n = 0;
-    if (!spans || (spans->counted != MT_COUNTED_STEPS && spans->counted != MT_COUNTED_BACKWARDS))
+    if (!spans || !is_by_training(spans))
         return 0;
     uint64_t *event = calloc(spans->iterations, sizeof *event);
     if (!event)
@@ -36,6 +40,13 @@ static int find_around(struct mt_replay *replay)
     int rc = mt_turns_find_around(&replay->turns, &replay->visits, replay->definitions, event, n);
     free(event);
     return rc;
+}
+
+void mt_replay_set_loop(struct mt_replay *replay)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        if (is_by_training(&replay->spans[slot]))
+            replay->spans[slot].loop = &replay->turns;
 }
 
 int mt_replay_number(struct mt_replay *replay)
@@ -64,7 +75,9 @@ int mt_replay_number(struct mt_replay *replay)
                 ? find_around(replay)
                 : mt_turns_find(turns, &replay->visits, replay->definitions,
                                 &(struct mt_turns_range){.last = UINT64_MAX, .is_broken_off = out});
-    if (turns->n < 2 || (calls && !turns->in_forward && !turns->named))
+    if (trains && !turns->n && turns->frame)
+        mt_replay_set_loop(replay);
+    else if (turns->n < 2 || (calls && !turns->in_forward && !turns->named))
         mt_turns_clear(turns);
     for (unsigned slot = 0; !rc && turns->n && slot < MT_DEVICES; slot++)
         rc = mt_spans_turn(&replay->spans[slot], turns);

@@ -126,4 +126,7 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);
  * the like; where there are none, by the turns of the program's loop. 0 or -ENOMEM. */
 int mt_replay_number(struct mt_replay *replay);
 
+/* Let the loop in turns be the one that iterations of training are in. */
+void mt_replay_set_loop(struct mt_replay *replay);
+
 #endif

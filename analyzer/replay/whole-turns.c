@@ -2,6 +2,7 @@
 #include "whole-turns.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
+#include "replay-parts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_turns *turns = &replay->turns;
-    if (slot || i || !turns->n)
+    if (slot || i || !(turns->n || turns->frame))
         return 0;
     const uint64_t numbers[MT_LOOP_NUMBERS] = {turns->stack,      turns->line, turns->thread,
                                                turns->in_forward, turns->end,  turns->named};
@@ -22,9 +23,7 @@ int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *
     struct mt_turns *turns = &replay->turns;
     (void)slot;
     mt_turns_clear(turns);
-    turns->stack = (uint32_t)number[0];
-    turns->frame =
-        mt_named_frame(replay->definitions, mt_stack(replay->definitions, turns->stack)->frame);
+    mt_turns_name(turns, replay->definitions, (uint32_t)number[0]);
     turns->line = (uint32_t)number[1];
     turns->thread = (uint32_t)number[2];
     turns->in_forward = number[3] != 0;
@@ -32,6 +31,7 @@ int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *
     turns->named = (uint32_t)number[5];
     if (turns->named)
         mt_turn_name(turns->name, sizeof turns->name, mt_string(replay->definitions, turns->named));
+    mt_replay_set_loop(replay);
     return 0;
 }
 
@@ -108,7 +108,7 @@ void mt_whole_clear_turn_spans(struct mt_replay *replay, unsigned slot)
     spans->n = 0;
     spans->iterations = (uint32_t)replay->turns.n;
     spans->counted = replay->turns.named ? MT_COUNTED_RANGES : MT_COUNTED_TURNS;
-    spans->turns = &replay->turns;
+    spans->turns = spans->loop = &replay->turns;
 }
 
 int mt_whole_take_turn_span(struct mt_replay *replay, unsigned slot, const uint64_t *number)

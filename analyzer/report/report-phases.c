@@ -44,12 +44,15 @@ const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size)
         snprintf(out, size, "the range %s", safe);
         return out;
     }
-    mt_safe_text(safe, sizeof safe, mt_last_part(turns->frame->file), 60, MT_CUT_BEGIN,
+    const struct mt_frame *frame = turns->caller ? turns->caller : turns->frame;
+    uint32_t line = turns->caller ? frame->line : turns->line;
+    mt_safe_text(safe, sizeof safe, mt_last_part(frame->file), 60, MT_CUT_BEGIN,
                  &(struct mt_style){.utf8 = 1});
-    if (turns->line)
-        snprintf(out, size, "%s:%" PRIu32, safe, turns->line);
+    if (line)
+        snprintf(out, size, "%s%s:%" PRIu32, turns->caller ? "a loop called from " : "", safe,
+                 line);
     else
-        snprintf(out, size, "%s", turns->frame->function);
+        snprintf(out, size, "%s", frame->function);
     return out;
 }
 
@@ -66,6 +69,11 @@ static const char *counted_text(const struct mt_spans *spans, char *out, size_t 
     if (spans->turns)
         snprintf(out, size, spans->turns->named ? "by %s" : "turns of %s",
                  mt_loop_text(spans->turns, loop, sizeof loop));
+    else if (spans->loop)
+        snprintf(out, size, "%s in %s%s",
+                 spans->counted == MT_COUNTED_STEPS ? "steps" : "backward passes",
+                 spans->loop->caller ? "" : "the loop at ",
+                 mt_loop_text(spans->loop, loop, sizeof loop));
     else
         snprintf(out, size, "%s", texts[spans->counted]);
     return out;
@@ -81,11 +89,13 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     if (!device->span || (device->of_cuda && !device->spans->iterations))
         return; /* programs without PyTorch have no phases */
     mt_span_text(where, sizeof where, device->spans, device->span);
-    fprintf(page->out, "  %s %s", mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
+    int used = fprintf(page->out, "  %s %s",
+                       mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
     if (device->spans->iterations && device->span->iteration)
-        fprintf(page->out, " of %u", device->spans->iterations);
+        used += fprintf(page->out, " of %u", device->spans->iterations);
     if (device->span->iteration && *counted_text(device->spans, where, sizeof where))
-        fprintf(page->out, " (%s)", where);
+        fprintf(page->out, "%s(%s)", (size_t)used + strlen(where) + 3 > page->width ? "\n  " : " ",
+                where);
     putc('\n', page->out);
     if (page->analysis->replay.visits.gave_up && mt_spans_may_turn(device->spans))
         fprintf(page->out,

@@ -26,7 +26,7 @@ struct mt_loop_node {
 };
 
 struct mt_found_loop {
-    const struct mt_frame *frame;
+    const struct mt_frame *frame; /* of stack */
     uint32_t stack, line, depth;
     uint32_t until;   /* the last line in it; 0: the source says what is in it */
     bool is_doubtful; /* a line in it calls something several times, and begins turns */

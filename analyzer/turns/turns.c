@@ -139,11 +139,22 @@ static int list_turns(struct mt_loop_finder *f, struct mt_turns *turns, unsigned
     return rc;
 }
 
+void mt_turns_name(struct mt_turns *turns, const struct mt_definitions *definitions, uint32_t stack)
+{
+    const uint32_t installed = MT_MARK_LIBRARY | MT_MARK_FRAMEWORK;
+    uint32_t at = stack;
+    turns->stack = stack;
+    turns->frame = mt_named_frame(definitions, mt_stack(definitions, stack)->frame);
+    while (at && mt_stack_frame(definitions, at)->marks & installed)
+        at = mt_stack(definitions, at)->parent;
+    turns->caller =
+        at && at != stack ? mt_named_frame(definitions, mt_stack(definitions, at)->frame) : NULL;
+}
+
 static int take_loop(struct mt_loop_finder *f, struct mt_turns *turns, unsigned loop, size_t first,
                      size_t end)
 {
-    turns->frame = f->loop[loop].frame;
-    turns->stack = f->loop[loop].stack;
+    mt_turns_name(turns, f->definitions, f->loop[loop].stack);
     turns->line = f->loop[loop].line;
     turns->in_forward = f->loop[loop].in_forward;
     return list_turns(f, turns, loop, first, end);
@@ -191,12 +202,12 @@ static size_t visit_at(const struct mt_visits *visits, uint32_t thread, uint64_t
     return i;
 }
 
-/* Return the innermost loop that nearly all of these events are in; -1: none. */
-static int innermost_around(const struct mt_loop_finder *f, uint32_t thread, const uint64_t *event,
-                            size_t n)
+/* Return bits of the loops that nearly all of these events are in. */
+static uint64_t loops_around(const struct mt_loop_finder *f, uint32_t thread, const uint64_t *event,
+                             size_t n)
 {
     size_t has[MT_LOOPS_MOST] = {0};
-    int best = -1;
+    uint64_t around = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = visit_at(f->visits, thread, event[i]);
         uint32_t place =
@@ -205,40 +216,85 @@ static int innermost_around(const struct mt_loop_finder *f, uint32_t thread, con
             has[k] += f->node[place - 1].in >> k & 1;
     }
     for (unsigned i = 0; i < f->n_loops; i++)
-        if (NEARLY(has[i], n) && turns_at_all(&f->loop[i]) &&
-            (best < 0 || is_around(f, (unsigned)best, i)))
+        if (NEARLY(has[i], n))
+            around |= UINT64_C(1) << i;
+    return around;
+}
+
+/* Return the innermost of some loops; -1: there are none. */
+static int innermost(const struct mt_loop_finder *f, uint64_t loops)
+{
+    int best = -1;
+    for (unsigned i = 0; i < f->n_loops; i++)
+        if (loops >> i & 1 && (best < 0 || is_around(f, (unsigned)best, i)))
             best = (int)i;
     return best;
 }
 
-/* Return whether nearly each turn has one of these events or more, and there are several a turn. */
-static bool have_several(const struct mt_turns *turns, const uint64_t *event, size_t n)
+/* Return bits of the loops that turn at all. */
+static uint64_t turning(const struct mt_loop_finder *f)
+{
+    uint64_t loops = 0;
+    for (unsigned i = 0; i < f->n_loops; i++)
+        loops |= (uint64_t)turns_at_all(&f->loop[i]) << i;
+    return loops;
+}
+
+/* Return whether nearly each turn has one of these events or more. */
+static bool have_any(const struct mt_turns *turns, const uint64_t *event, size_t n)
 {
     size_t with = 0;
     for (size_t i = 0; i < n; i++)
         with += !i || mt_turns_at(turns, event[i]) != mt_turns_at(turns, event[i - 1]);
-    return NEARLY(with, turns->n) && 2 * n >= 3 * turns->n;
+    return turns->n > 1 && NEARLY(with, turns->n);
+}
+
+/* Find the loop around these events as mt_turns_find_around does. */
+static int find_around(struct mt_loop_finder *f, struct mt_turns *turns, const uint64_t *event,
+                       size_t n)
+{
+    uint32_t thread = turns->thread;
+    uint64_t around = loops_around(f, thread, event, n), left = around & turning(f);
+    int inner = innermost(f, left), outer = inner;
+    for (int loop = inner; loop >= 0; loop = innermost(f, left)) {
+        int rc = take_loop(f, turns, (unsigned)loop, 0, f->visits->n);
+        bool are_any = !rc && have_any(turns, event, n), are_several = 2 * n >= 3 * turns->n;
+        if (rc || (are_any && (loop == inner || !are_several))) {
+            turns->n = are_several ? turns->n : 0;
+            return rc;
+        }
+        mt_turns_clear(turns);
+        turns->thread = thread;
+        left &= ~(UINT64_C(1) << loop);
+    }
+    for (unsigned i = 0; inner >= 0 && i < f->n_loops; i++)
+        if (around >> i & 1 && is_around(f, i, (unsigned)outer))
+            outer = (int)i;
+    if (outer >= 0) {
+        mt_turns_name(turns, f->definitions, f->loop[outer].stack);
+        turns->line = f->loop[outer].line;
+    }
+    return 0;
 }
 
 int mt_turns_find_around(struct mt_turns *turns, const struct mt_visits *visits,
                          const struct mt_definitions *definitions, const uint64_t *event, size_t n)
 {
-    size_t first = n ? MT_LEADING(i, visits->n, visits->visit[i].event < event[0]) : visits->n;
+    size_t begin = n ? MT_LEADING(i, visits->n, visits->visit[i].event < event[0]) : visits->n,
+           first = begin;
     while (first < visits->n && !visits->visit[first].in_forward)
         first++;
-    if (n < 2 || first == visits->n)
+    if (n < 2 || begin == visits->n)
         return 0;
     struct mt_loop_finder *f = calloc(1, sizeof *f);
     if (!f)
         return -ENOMEM;
     *f = (struct mt_loop_finder){.visits = visits, .definitions = definitions};
-    turns->thread = visits->visit[first].thread;
+    turns->thread = first < visits->n ? visits->visit[first].thread
+                                      : mt_loops_busiest(visits, begin, visits->n);
     int rc = mt_loops_find(f, 0, visits->n, turns->thread);
-    int loop = rc ? -1 : innermost_around(f, turns->thread, event, n);
-    if (loop >= 0)
-        rc = take_loop(f, turns, (unsigned)loop, 0, visits->n);
-    if (!rc && (turns->n < 2 || !have_several(turns, event, n)))
-        mt_turns_clear(turns);
+    if (!rc)
+        rc = find_around(f, turns, event, n);
     mt_loops_clear(f);
     free(f);
     return rc;
@@ -300,6 +356,6 @@ int mt_spans_turn(struct mt_spans *spans, const struct mt_turns *turns)
     spans->capacity = shrunk ? n : n_parts;
     spans->iterations = (uint32_t)turns->n;
     spans->counted = turns->named ? MT_COUNTED_RANGES : MT_COUNTED_TURNS;
-    spans->turns = turns;
+    spans->turns = spans->loop = turns;
     return 0;
 }

@@ -13,13 +13,14 @@
 
 /* A loop's turns: the events that begin them, in order. */
 struct mt_turns {
-    const struct mt_frame *frame; /* of a line in it; NULL: there is no loop */
-    uint32_t stack;               /* of that line */
-    uint32_t line;                /* that begins it; a line in it if the source is not known */
-    uint32_t thread;              /* that runs it */
-    bool in_forward;              /* modules are called in it */
-    uint32_t named;               /* string id of ranges that are the turns (named.h); 0: none */
-    char name[64];                /* theirs, without numbers */
+    const struct mt_frame *frame;  /* of a line in it; NULL: there is no loop */
+    const struct mt_frame *caller; /* if that is in a library: the program's line that calls it */
+    uint32_t stack;                /* of frame */
+    uint32_t line;                 /* that begins it; a line in it if the source is not known */
+    uint32_t thread;               /* that runs it */
+    bool in_forward;               /* modules are called in it */
+    uint32_t named;                /* string id of ranges that are the turns (named.h); 0: none */
+    char name[64];                 /* theirs, without numbers */
     uint64_t *begin;
     size_t n, capacity;
     uint64_t end;    /* of the last turn, if something comes after it: its first event; else 0 */
@@ -39,9 +40,14 @@ struct mt_turns_range {
 int mt_turns_find(struct mt_turns *turns, const struct mt_visits *visits,
                   const struct mt_definitions *definitions, const struct mt_turns_range *range);
 
+/* Let the loop be the one that has the line of a stack. */
+void mt_turns_name(struct mt_turns *turns, const struct mt_definitions *definitions,
+                   uint32_t stack);
+
 /* Find in the same way, among all visits, the innermost loop that contains nearly all iterations of
  * a program that trains, which begin with these events, if each of its turns has several of them
- * (GANs step twice per turn). Otherwise there is none. */
+ * (GANs step twice per turn). Otherwise find the innermost one that has one of them a turn, or else
+ * the outermost one, without its turns (n is 0). */
 int mt_turns_find_around(struct mt_turns *turns, const struct mt_visits *visits,
                          const struct mt_definitions *definitions, const uint64_t *event, size_t n);
 void mt_turns_clear(struct mt_turns *turns);

@@ -34,7 +34,7 @@ def update(loss, optimizer=optimizer):
 
 
 def train(times=4):
-    for _ in range(times):
+    for _ in range(times):  # LOOP epochs, LOOP after
         x, y = batch(SMALL)
         out = model(x)
         update(loss_of(out, y))
@@ -48,7 +48,7 @@ def epochs():
 
 def one_line():
     """As PyTorch's tutorial of transfer learning has it."""
-    for _ in range(4):
+    for _ in range(4):  # LOOP one_line
         for phase in ("train", "val"):
             for _ in range(3):
                 x, y = batch(SMALL if phase == "train" else LARGE)
@@ -59,7 +59,7 @@ def one_line():
 
 
 def functional():
-    for i in range(12):
+    for i in range(12):  # LOOP functional
         x, y = batch(SMALL)
         update(nn.functional.cross_entropy(model(x), y))
         if i == 5:
@@ -67,7 +67,7 @@ def functional():
 
 
 def each():
-    for _ in range(12):
+    for _ in range(12):  # LOOP each
         train(1)
         evaluate(1)
 
@@ -83,14 +83,14 @@ def before():
 
 
 def microbatches():
-    for i in range(12):
+    for i in range(12):  # LOOP microbatches
         update(sum(loss_of(model(x), y) for x, y in [batch(SMALL) for _ in range(4)]))
         if i % 4 == 3:
             evaluate()
 
 
 def accumulated():
-    for i in range(24):
+    for i in range(24):  # LOOP accumulated
         x, y = batch(SMALL)
         loss_of(model(x), y).backward()
         if i % 2:
@@ -101,7 +101,7 @@ def accumulated():
 
 
 def teacher(rows=LARGE):
-    for _ in range(12):
+    for _ in range(12):  # LOOP teacher_too
         x, _ = batch(rows)
         with torch.no_grad():
             wanted = other(x)

@@ -88,6 +88,14 @@ class Forks:
         self.folder.cleanup()
 
 
+def marked(program, word, way):
+    """The number of the line of a program that has a mark such as "LOOP evaluate"; None: there is none."""
+    for number, line in enumerate(program.read_text().splitlines(), 1):
+        if re.search(rf"{word} {way}\b", line):
+            return number
+    return None
+
+
 def need_gpu():
     done = run([PYTHON, "-c", "import torch; print(torch.cuda.is_available())"])
     if done.stdout.strip() != "True":

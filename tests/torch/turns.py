@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """turns.py WAY: a loop of its own, of which the iterations are turns; in most ways without a backward."""
+import importlib
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -191,7 +194,7 @@ def collection():
 def train():
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(12):
+    for _ in range(12):  # LOOP train
         x = torch.ones(1024, 512, device="cuda")
         loss = F.mse_loss(net(x), x)
         loss.backward()
@@ -350,14 +353,69 @@ def steps():
     net = model()
     optimizer = torch.optim.Adam(net.parameters())
     for _ in range(2):
-        for _ in range(5):
+        for _ in range(5):  # LOOP steps
             learn(net, optimizer, torch.ones(256, 512, device="cuda"))
+
+
+def whole_epochs():
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        epoch(net, optimizer, 4)
+
+
+def microbatches():
+    """The inner loop turns four times a step."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(5):  # LOOP microbatches
+        for _ in range(4):
+            F.mse_loss(net(torch.ones(256, 512, device="cuda")), torch.zeros(256, 512, device="cuda")).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def unlooped():
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    learn(net, optimizer, torch.ones(256, 512, device="cuda"))
+    learn(net, optimizer, torch.ones(256, 512, device="cuda"))
+
+
+def bare():
+    """Neither modules nor an optimizer."""
+    weight = torch.randn(512, 512, device="cuda", requires_grad=True)
+    for _ in range(7):  # LOOP bare
+        (torch.ones(256, 512, device="cuda") @ weight).square().mean().backward()
+        with torch.no_grad():
+            weight -= 0.1 * weight.grad
+            weight.grad = None
+
+
+TRAINER = """
+def train(n, step, batch):
+    for _ in range(n):
+        step(batch())
+"""
+
+
+def trainer():
+    """An installed package has the loop."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        packages = Path(folder) / "site-packages"
+        packages.mkdir()
+        (packages / "trainer.py").write_text(TRAINER)
+        sys.path.insert(0, str(packages))
+        importlib.import_module("trainer").train(  # LOOP trainer
+            9, lambda x: learn(net, optimizer, x), lambda: torch.ones(256, 512, device="cuda"))
 
 
 def accumulation():
     net = model()
     optimizer = torch.optim.Adam(net.parameters())
-    for number in range(12):
+    for number in range(12):  # LOOP accumulation
         x = torch.ones(256, 512, device="cuda")
         F.mse_loss(net(x), x).backward()
         if number % 4 == 3:
@@ -382,7 +440,7 @@ def many():
 
 
 def epoch(net, optimizer, batches):
-    for _ in range(batches):
+    for _ in range(batches):  # LOOP whole_epochs
         net(torch.ones(256, 512, device="cuda")).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
