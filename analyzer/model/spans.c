@@ -101,6 +101,7 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint32_t par
                            .calls = now->calls,
                            .called = now->called,
                            .caller = now->caller,
+                           .steps = now->steps,
                            .makes_graph = now->makes_graph,
                            .phase = now->after,
                            .has_called = now->has_called,
@@ -171,11 +172,14 @@ static uint32_t number_by_steps(struct mt_spans *spans)
     uint32_t iteration = spans->past.iterations;
     bool has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = iteration > 0;
     int saw_backward = !has_phase(spans, MT_PHASE_BACKWARD), without = saw_backward;
+    uint32_t steps = iteration && spans->n ? spans->span[0].steps : 0;
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];
         span->iteration = iteration;
         if (mt_span_is_beside(spans, span))
             continue;
+        has_ended |= span->steps != steps && saw_backward;
+        steps = span->steps;
         bool may_begin =
             has_forward ? span->phase == MT_PHASE_FORWARD : span->phase != MT_PHASE_STEP;
         if (span->phase != MT_PHASE_OUTSIDE && (!iteration || (has_ended && may_begin))) {
@@ -255,17 +259,19 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
 {
     count_warm_up_as_start(spans);
     spans->only_evaluates = only_evaluates(spans);
-    bool has_steps = has_phase(spans, MT_PHASE_STEP),
+    /* A step that allocates nothing, such as plain SGD's, has no span. */
+    bool is_stepped =
+             has_phase(spans, MT_PHASE_STEP) || (spans->n && spans->span[spans->n - 1].steps),
          has_backward = has_phase(spans, MT_PHASE_BACKWARD);
     mt_spans_part_forwards(spans, has_backward, is_broken_off);
-    spans->serves = !has_steps && !has_backward && serves(spans);
+    spans->serves = !is_stepped && !has_backward && serves(spans);
     bool goes_back = has_backward || (is_broken_off && mt_spans_begin_training(spans));
     spans->counted = spans->serves ? MT_COUNTED_REQUESTS
-                     : has_steps   ? MT_COUNTED_STEPS
+                     : is_stepped  ? MT_COUNTED_STEPS
                      : goes_back   ? MT_COUNTED_BACKWARDS
                                    : MT_COUNTED_FORWARDS;
     spans->iterations = spans->serves ? number_by_requests(spans)
-                        : has_steps
+                        : is_stepped
                             ? number_by_steps(spans)
                             : number_by(spans, goes_back ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
     if (!spans->iterations)

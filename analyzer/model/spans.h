@@ -17,6 +17,7 @@ struct mt_span {
     uint32_t iteration;     /* from 1; 0: start-up. After mt_spans_number */
     uint32_t calls, called; /* as in mt_when, at its first event */
     uint32_t caller;        /* likewise */
+    uint32_t steps;         /* likewise: one may have no event of the device */
     uint8_t phase;          /* enum mt_phase; OUTSIDE: start-up */
     uint8_t has_called;     /* a module was called before, or here */
     uint8_t
