@@ -29,7 +29,8 @@ static int similarity(const struct mt_line *a, const struct mt_line *b)
         for (size_t j = 0; j < b->n_places; j++) {
             const struct mt_digest_place *x = &a->place[i], *y = &b->place[j];
             int score = 4 + nearness(x->most_bytes, y->most_bytes) +
-                        2 * (x->allocations == y->allocations) + (a->n_places == b->n_places) +
+                        2 * (x->allocations == y->allocations) + 2 * (x->saved == y->saved) +
+                        (x->phases == y->phases) + (a->n_places == b->n_places) +
                         (a->line == b->line);
             if (!strcmp(x->operator_name, y->operator_name) && score > best)
                 best = score;

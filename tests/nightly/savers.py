@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""savers.py WAY: trains six layers. WAY says what saves the result of a line for backward that nothing saved before."""
+"""savers.py WAY: trains six layers. WAY says what saves the result of a line for backward that nothing saved before; or whether there
+is a line more among equal ones."""
 import sys
 
 import torch
@@ -39,8 +40,29 @@ class Layer(nn.Module):
         return y.relu()
 
 
+class Equal(nn.Module):
+    """Lines that allocate as much as each other; of the way `scaled`, one more, and all are further down."""
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(WIDTH, WIDTH)
+        self.gain = nn.Parameter(torch.ones(WIDTH))
+
+    if WAY == "equal":
+        def forward(self, x):
+            y = self.inner(x)
+            y = y.relu()
+            return y.sigmoid()
+    else:
+        def forward(self, x):
+            y = self.inner(x)
+            y = y.relu()
+            y = y.sigmoid()
+            return y * self.gain  # scaled
+
+
 def main():
-    model = nn.Sequential(*[Layer() for _ in range(6)]).cuda()
+    kind = Equal if WAY in ("equal", "scaled") else Layer
+    model = nn.Sequential(*[kind() for _ in range(6)]).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(3):
         loss = model(torch.randn(4096, WIDTH, device="cuda")).square().mean()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison names the line that newly saves a result for backward, not the line whose result it is; so does a check, whose
-annotation is at that line. Of a larger result, and of two equal runs, no line is said to save it."""
+annotation is at that line. A line more among equal ones is named. Of a larger result, and of two equal runs, no line is said to save it."""
 import json
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ def main():
     with folder() as work, Forks(PROGRAM) as forks:
         work = Path(work)
         (work / "budget.toml").write_text(BUDGET)
-        for way in ("none", "again", "gain", "norm", "own"):
+        for way in ("none", "again", "gain", "norm", "own", "equal", "scaled"):
             code, output = forks.run(work / f"{way}.mtap", PROGRAM, way)
             check(code == 0, f"{way} runs: {output[-2000:]}")
         for way in ("gain", "norm", "own"):
@@ -40,6 +40,9 @@ def main():
                              "--format", "json"], ends=1)
             blame = next(limit["blame"] for limit in json.loads(done.stdout)["limits"] if not limit["holds"])
             equal(f"{way}: check's line that saves", blame["saver"], saver)
+        diff = json.loads(must_run([MEMTAP, "diff", "-f", "json", work / "equal.mtap", work / "scaled.mtap"]).stdout)
+        site = diff["devices"][diff["main"]]["sites"][0]
+        equal("the line more among equal ones", (site["line"], site["kind"]), (line_of("scaled"), "new"))
         for old, new in (("none", "again"), ("gain", "none")):
             done = must_run([MEMTAP, "diff", "-f", "json", work / f"{old}.mtap", work / f"{new}.mtap"])
             sites = json.loads(done.stdout)["devices"][0]["sites"]
