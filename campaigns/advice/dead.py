@@ -38,11 +38,26 @@ PROGRAMS = [
     ("longer each step", "--batch 16 --layers 6 --length 96 --longer 32 --steps 4"),
 ]
 # Of tests/torch/dead_jobs.py.
-JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam", "embeddings", "retry", "retry_kept", "retry_encoder", "loaded", "best", "whole",
-        "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower"]
+JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam", "embeddings", "retry", "retry_kept", "retry_encoder", "loaded", "best",
+        "best_clones", "best_modules", "whole", "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower"]
 FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "host-copies", "checkpoint-each", "keep-nothing", "zero-grad",
-            "bucket-views", "batch:1/2", "offload:optimizer", "offload:activations", "precision:autocast", "precision:bf16",
+            "bucket-views", "batch:1/2", "offload:optimizer", "offload:activations", "offload:parameters", "precision:autocast", "precision:bf16",
             "optimizer:adafactor", "optimizer:sgd")
+# How program.py follows what campaign.py does not try.
+OPTIONS = {
+    **campaign.OPTIONS,
+    "offload:activations": ["--offload", "activations"],
+    "offload:optimizer": ["--offload", "optimizer"],
+    "offload:parameters": ["--offload", "parameters"],
+    "optimizer:adamw-fused": ["--optimizer", "adamw-fused"],
+    "optimizer:adamw-for-loop": ["--one-by-one"],
+    "optimizer:adafactor": ["--optimizer", "adafactor"],
+    "optimizer:sgd": ["--optimizer", "sgd-plain"],
+    "precision:autocast": ["--autocast"],
+    "precision:bf16": ["--dtype", "bfloat16"],
+    "sequence:1/2": ["--length-scale", "0.5"],
+    "no-grad": ["--no-grad"],
+}
 # Of what the same run reserves on a card that is large enough.
 PARTS = (0.35, 0.6, 0.8, 0.95)
 ENDS = {"this forward": "backward", "this backward": "optimizer", "this iteration": "evaluation"}
@@ -67,7 +82,7 @@ def is_kept(promised, first, again, same_calls):
     """Whether the run came as far as promised; None: nothing was. An iteration ends with the optimizer's step, as in all reports: what is
     evaluated after it is not promised."""
     step, at = first["at"][0], tuple(again["at"])
-    if promised.startswith("this request"):
+    if promised.startswith("serves this request"):
         return campaign.further(again, first, same_calls)
     if promised == "may be served":
         return None
@@ -86,14 +101,26 @@ def place(run):
 
 
 class Dead(campaign.Case):
+    def words(self, change=None):
+        """The program's, with all parts of a change; None: there is no way to follow one of them."""
+        words = list(self.options)
+        for part in (change or "").split("+"):
+            kind, _, more = part.partition(":")
+            if kind == "checkpoint" and more:
+                words += ["--checkpoint-modules", more]
+            elif part and part not in OPTIONS:
+                return None
+            words += OPTIONS.get(part, [])
+        return words
+
     def follow_first(self, plain, memory, first):
         """[what to do, what is promised, how it ended, whether that was kept]."""
         remedy, promised = first_remedy(self)
         if not remedy:
             return ["-", promised, "", ""]
         change, more, setting = remedy
-        words = [*self.options, "--checkpoint-modules", more] if change == "checkpoint" else self.words(None if change == "set" else change)
-        name = more if change == "set" else change + (f":{more}" if more else "")
+        parts = "" if change == "set" else f"{change}:{more}" if change == "checkpoint" and more else change
+        words, name = self.words(parts), "+".join(filter(None, [setting, parts]))
         if words is None:
             return [name, promised, "not tried", ""]
         again = self.run(plain, memory, words, env={"PYTORCH_ALLOC_CONF": setting} if setting else {})
@@ -147,7 +174,7 @@ class Job:
     def is_kept(promised, before, code, output, same_calls):
         if promised == "may be served":
             return ""
-        if promised.startswith("this request") and code:
+        if promised.startswith("serves this request") and code:
             made = [int(re.search(r"^allocations (\d+)", text, re.M)[1]) for text in (before, output)]
             times = made[1] - made[0] if same_calls else output.count("came ") - before.count("came ")
             return "yes" if times > 0 else "NO" if same_calls or times < 0 else ""

@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small model in many ways, so that memory runs out in many ways, and says how far it got: its last line is
 JSON, {"ended": "whole" or "oom", "at": [step, phase, blocks done], "allocations": N, "peak": bytes}. What advice would have
-a user change is an option: --batch-scale, --checkpoint, --checkpoint-modules, --optimizer, --set-to-none, --forget."""
+a user change is an option: --batch-scale, --length-scale, --checkpoint, --checkpoint-modules, --optimizer, --set-to-none, --forget,
+--autocast, --dtype, --offload."""
 import argparse
+import contextlib
 import fnmatch
 import functools
 import json
+import sys
+from pathlib import Path
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from cases import PHASES
 from torch import nn
+from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "planner"))
+import changed
 
 progress = [0, 0, 0]
 
@@ -135,8 +144,13 @@ def make_optimizer(args, model):
     parameters = list(model.parameters())
     if args.masters:
         parameters = [p.detach().float().requires_grad_() for p in parameters]
+    if args.offload == "optimizer":
+        return parameters, changed.OnCpu(parameters)
     return parameters, {
         "adamw": lambda: torch.optim.AdamW(parameters, lr=1e-3, foreach=not args.one_by_one),
+        "adamw-fused": lambda: torch.optim.AdamW(parameters, lr=1e-3, fused=True),
+        "adafactor": lambda: torch.optim.Adafactor(parameters),
+        "sgd-plain": lambda: torch.optim.SGD(parameters, lr=1e-3),
         "adam8": lambda: Adam8(parameters),
         "sgd": lambda: torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, foreach=not args.one_by_one),
     }[args.optimizer]()
@@ -160,13 +174,22 @@ def make_data(args, batch, length):
 
 
 def length_of(args, step):
-    if args.lengths:
-        return args.lengths[step % len(args.lengths)]
-    return args.length + step * args.longer
+    length = args.lengths[step % len(args.lengths)] if args.lengths else args.length + step * args.longer
+    return max(1, int(length * args.length_scale))
+
+
+def make_model(args):
+    if args.offload != "parameters":
+        return Stack(args).to("cuda", args.dtype)
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)
+    with torch.device("meta"):
+        model = Stack(args).to(args.dtype)
+    changed.shard(model, True, True)
+    return model
 
 
 def train(args):
-    model = Stack(args).to("cuda", args.dtype)
+    model = make_model(args)
     if args.checkpoint_modules:
         checkpoint_modules(model, args.checkpoint_modules)
     worked_on, optimizer = make_optimizer(args, model)
@@ -183,7 +206,8 @@ def train(args):
         else:
             x = make_data(args, batch, length_of(args, step))
         if args.set_to_none:
-            optimizer.zero_grad(set_to_none=True)
+            if args.offload != "optimizer":
+                optimizer.zero_grad(set_to_none=True)
             model.zero_grad(set_to_none=True)
         for _ in range(args.accumulate):
             reach(step, "forward")
@@ -199,7 +223,7 @@ def train(args):
             for master, p in zip(worked_on, model.parameters()):
                 master.grad = p.grad.float()
         optimizer.step()
-        if not args.set_to_none:
+        if not args.set_to_none and args.offload != "optimizer":
             optimizer.zero_grad(set_to_none=False)
             model.zero_grad(set_to_none=False)
         if args.leak and not args.forget:
@@ -233,6 +257,8 @@ def main():
     parser.add_argument("--one-by-one", action="store_true", help="no foreach")
     parser.add_argument("--masters", action="store_true", help="fp32 copies of the weights")
     parser.add_argument("--dtype", type=lambda name: getattr(torch, name), default=torch.float32)
+    parser.add_argument("--length-scale", type=float, default=1)
+    parser.add_argument("--offload", choices=["activations", "optimizer", "parameters"], help="to the host")
     parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--checkpoint", action="store_true")
     parser.add_argument("--checkpoint-modules", help="those of these names, such as blocks.*.rows")
@@ -245,8 +271,10 @@ def main():
     parser.add_argument("--store", type=int, default=0, help="MiB that each step stores, in pieces")
     args = parser.parse_args()
     ended = "whole"
+    saved = torch.autograd.graph.save_on_cpu(pin_memory=True) if args.offload == "activations" else contextlib.nullcontext()
     try:
-        train(args)
+        with saved:
+            train(args)
     except torch.OutOfMemoryError:
         ended = "oom"
     except RuntimeError as error:  # of a library's handle, which is not PyTorch's memory

@@ -9,19 +9,33 @@
 
 #include <string.h>
 
-/* Return the class of the optimizer that steps, by the frames of what its steps made. */
+/* Write the class whose step allocated a stack's block: the innermost one, since a GradScaler or
+ * another wrapper has a step, too. */
+static void class_of_step(char *out, size_t size, const struct mt_definitions *d, uint32_t stack)
+{
+    for (; stack && mt_stack(d, stack)->depth && !*out; stack = mt_stack(d, stack)->parent) {
+        const char *function = mt_stack_frame(d, stack)->function;
+        const char *step = strstr(function, ".step");
+        if (step && !step[5] && step > function && !strchr(function, '<'))
+            snprintf(out, size, "%.*s", (int)(step - function), function);
+    }
+}
+
+/* Find the class of the optimizer that steps, by the largest block of its steps: wrappers allocate
+ * scalars of their own. */
 static void find_optimizer(struct mt_plan_answer *answer, const struct mt_recording *recording)
 {
-    const struct mt_definitions *d = recording->definitions;
-    for (size_t i = recording->n; i-- && !*answer->optimizer;)
-        for (uint32_t stack = recording->block[i].step ? recording->block[i].stack : 0;
-             stack && mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent) {
-            const char *function = mt_stack_frame(d, stack)->function;
-            const char *step = strstr(function, ".step");
-            if (step && !step[5] && step > function && !strchr(function, '<'))
-                snprintf(answer->optimizer, sizeof answer->optimizer, "%.*s",
-                         (int)(step - function), function);
-        }
+    uint64_t most = 0;
+    for (size_t i = recording->n; i--;) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        char found[sizeof answer->optimizer] = "";
+        if (block->step && block->size > most)
+            class_of_step(found, sizeof found, recording->definitions, block->stack);
+        if (!*found)
+            continue;
+        most = block->size;
+        memcpy(answer->optimizer, found, sizeof found);
+    }
 }
 
 static void put_line(char *out, size_t size, const struct mt_frame *frame)

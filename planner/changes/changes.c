@@ -15,7 +15,7 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_EVALUATION, mt_change_no_grad},
     {"drop-exception", NULL, NULL, "everything that an attempt requested before it ran out of memory is freed before the next attempt", 0,
      MT_REBUILDS_EVALUATION, mt_change_drop_exception},
-    {"host-copies", NULL, NULL, "copies of weights (a loaded checkpoint, copy.deepcopy) are in host memory", 0,
+    {"host-copies", NULL, NULL, "copies of weights (loaded, cloned, copy.deepcopy) are in host memory", 0,
      MT_REBUILDS_COPIES, mt_change_host_copies},
     {"no-benchmark", NULL, NULL, "cuDNN searches for no fastest algorithm; the one it uses needs the same workspace", 0,
      MT_REBUILDS_SEARCHES, mt_change_no_benchmark},

@@ -30,8 +30,7 @@ static void *one_more(struct mt_recording *recording, void *array, size_t *n, si
              sizeof *(recording)->array)
 
 /* Note the current module; in backward, that of the node's forward line. */
-static void note_turn(struct mt_recording *recording, const struct mt_replay *replay,
-                      const struct mt_event *event)
+static void note_turn(struct mt_recording *recording, const struct mt_replay *replay)
 {
     const struct mt_thread_state *thread = replay->present.thread;
     uint32_t stack = thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack
@@ -47,7 +46,6 @@ static void note_turn(struct mt_recording *recording, const struct mt_replay *re
     struct mt_turn *turn = ONE_MORE(recording, turn, n_turns);
     if (turn)
         *turn = (struct mt_turn){replay->events, module, phase};
-    (void)event;
 }
 
 static void note_steps(struct mt_recording *recording, const struct mt_replay *replay)
@@ -211,7 +209,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
         return 0;
     }
     if (event->kind != MT_NODE_END)
-        note_turn(recording, replay, event);
+        note_turn(recording, replay);
     return recording->rc;
 }
 
@@ -248,6 +246,25 @@ static void note_uses(struct mt_recording *recording, const struct mt_replay *re
             .after = use_of(&uses->after)};
 }
 
+/* Keep a parameter, or what may be a copy of one: what the program's own code made and kept, loaded
+ * or copied. */
+static void note_copy(struct mt_recording *recording, const struct mt_replay *replay,
+                      const struct mt_block *block, const struct mt_rule *rule)
+{
+    const uint32_t copies = MT_MARK_LOAD | MT_MARK_COPY_TENSOR;
+    bool is_outside = block->birth->when.phase == MT_PHASE_OUTSIDE && !block->birth->step;
+    bool is_kept = mt_block_ended(block)->epoch != block->birth->when.epoch ||
+                   mt_stack(replay->definitions, block->stack)->marks & copies;
+    if (rule->category != MT_CATEGORY_PARAMETERS && !(is_outside && is_kept))
+        return;
+    struct mt_block_copy *copy = malloc(sizeof *copy);
+    struct mt_block_copy **maybe = copy ? ONE_MORE(recording, maybe, n_maybes) : NULL;
+    if (maybe)
+        mt_block_copy(*maybe = copy, block);
+    else
+        free(copy), recording->rc = -ENOMEM;
+}
+
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
                   const struct mt_rule *rule, int at_end)
 {
@@ -278,6 +295,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .is_addend = !at_end && is_accumulating(replay->present.thread),
         .is_master = mt_rule_is_master(rule)};
     note_uses(recording, replay, block, recorded->end);
+    note_copy(recording, replay, block, rule);
 }
 
 void mt_recording_watch(struct mt_recording *recording, struct mt_question *question)
@@ -294,17 +312,6 @@ void mt_recording_sort(struct mt_recording *recording)
 {
     if (recording->n)
         qsort(recording->block, recording->n, sizeof *recording->block, by_begin);
-}
-
-/* Return whether a block may be a copy of weights, from a checkpoint or by copy.deepcopy: nothing
- * else is known of it. */
-static bool may_be_copy(const struct mt_recording *recording, const struct mt_recorded_block *block)
-{
-    uint32_t marks = mt_stack(recording->definitions, block->stack)->marks;
-    bool is_copied =
-        marks & MT_MARK_COPY_TENSOR && !(marks & (MT_MARK_COPY_DICT | MT_MARK_MODULE_INIT));
-    return (is_copied || marks & MT_MARK_LOAD) && block->phase == MT_PHASE_OUTSIDE &&
-           !block->step && !(block->evidence & ~(unsigned)(MT_SAW_LATER_STEP | MT_SAW_END));
 }
 
 MT_ORDER(by_used_begin, struct mt_recorded_uses, MT_RISING(begin))
@@ -357,30 +364,31 @@ const struct mt_recorded_uses *mt_recorded_uses_of(const struct mt_recording *re
                : NULL;
 }
 
-MT_ORDER(by_size, uint64_t, MT_COMPARE(*a, *b))
-
-/* Find copies of weights as is_loaded and is_deep_copy do (analyzer/classify/rules.c). These know
- * all parameters only at the moment of a report, not at the end of each block. */
-static void find_copies(struct mt_recording *recording)
+/* Find copies of weights by the rules of a report, which classifies blocks together: those that
+ * were kept, with all parameters. A module that is copied once training has begun is one, too. */
+static void find_copies(struct mt_recording *recording, const struct mt_replay *replay)
 {
-    uint64_t *sizes = calloc(recording->n + 1, sizeof *sizes);
+    struct mt_rule_context context = mt_replay_context(replay);
+    struct mt_verdict *verdict = calloc(recording->n_maybes + 1, sizeof *verdict);
     size_t n = 0;
-    if (!sizes) {
+    for (size_t i = 0; verdict && i < recording->n_maybes; i++)
+        if (recording->maybe[i]->block.device == recording->device)
+            verdict[n++].block = &recording->maybe[i]->block;
+    if (!verdict || mt_classify_all(&context, verdict, n))
         recording->rc = -ENOMEM;
-        return;
+    for (size_t i = 0; !recording->rc && i < n; i++) {
+        const struct mt_block *block = verdict[i].block;
+        struct mt_recorded_block *recorded = mt_recorded_at(recording, mt_block_event(block));
+        bool is_copied_module =
+            verdict[i].rule->category == MT_CATEGORY_PARAMETERS &&
+            !(block->evidence & (MT_SAW_LEAF | MT_SAW_STEPPED)) && block->birth->when.backwards &&
+            mt_stack(recording->definitions, block->stack)->marks & MT_MARK_COPY_DICT &&
+            mt_equal_sets_has_size(&context.copies, block->size);
+        if (recorded && (is_copied_module || verdict[i].rule->category == MT_CATEGORY_COPIES))
+            recorded->category = MT_CATEGORY_COPIES;
     }
-    for (size_t i = 0; i < recording->n; i++)
-        if (recording->block[i].category == MT_CATEGORY_PARAMETERS)
-            sizes[n++] = recording->block[i].size;
-    if (n)
-        qsort(sizes, n, sizeof *sizes, by_size);
-    for (size_t i = 0; i < recording->n; i++) {
-        struct mt_recorded_block *block = &recording->block[i];
-        if (may_be_copy(recording, block) &&
-            bsearch(&block->size, sizes, n, sizeof *sizes, by_size))
-            block->category = MT_CATEGORY_COPIES;
-    }
-    free(sizes);
+    mt_equal_sets_clear(&context.copies);
+    free(verdict);
 }
 
 int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device)
@@ -409,7 +417,7 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
     recording->unseen = replay->unseen[mt_device_slot(device)];
     recording->events = replay->events;
     recording->cut = MT_EVER;
-    find_copies(recording);
+    find_copies(recording, replay);
     if (recording->n_uses)
         place_uses(recording);
     return recording->rc;
@@ -425,6 +433,9 @@ void mt_recording_clear(struct mt_recording *recording)
     free(recording->unused);
     free(recording->saved_at);
     free(recording->use);
+    for (size_t i = 0; i < recording->n_maybes; i++)
+        free(recording->maybe[i]);
+    free(recording->maybe);
     mt_address_map_clear(&recording->nodes);
     mt_address_map_clear(&recording->saved);
     memset(recording, 0, sizeof *recording);

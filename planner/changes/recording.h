@@ -122,6 +122,8 @@ struct mt_recording {
     struct mt_recorded_search search;
     uint64_t *saved_at;
     size_t n_saved, saved_ats_capacity;
+    struct mt_block_copy **maybe; /* parameters, and what may be copies of them */
+    size_t n_maybes, maybes_capacity;
     struct mt_watcher watcher;
     struct mt_life_watcher lives;
     int rc; /* -ENOMEM: the recording lacks blocks */

@@ -92,6 +92,19 @@ def no_grad():
     return torch.set_grad_enabled("no-grad" not in REMEDIES)
 
 
+def placed(model):
+    """The model on the card; its parameters on the host, where they are to be."""
+    if "offload:parameters" not in REMEDIES:
+        return model.cuda()
+    from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
+    if not dist.is_initialized():
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)
+    for layers in [module for module in model.modules() if isinstance(module, nn.ModuleList)]:
+        for layer in layers:
+            fully_shard(layer, offload_policy=CPUOffloadPolicy())
+    return fully_shard(model, offload_policy=CPUOffloadPolicy())
+
+
 def prepared(model):
     """The model, with checkpoints around the modules that are to have them."""
     for pattern in [remedy.partition(":")[2] for remedy in REMEDIES if remedy.startswith("checkpoint:")]:
@@ -140,14 +153,32 @@ def scoring():
 
 # Out of memory in Adam's step.
 def wide(cls=torch.optim.AdamW):
-    model = Tower(2048, 8).cuda()
+    model = placed(Tower(2048, 8))
     optimizer = adam(model, cls)
     for _ in range(3):
         step(model, optimizer, model(torch.ones(64, 2048, device="cuda")).mean())
 
 
+class Scaled:
+    """An optimizer that steps through a GradScaler, whose class has a step, too."""
+    def __init__(self, optimizer):
+        self.optimizer, self.scaler = optimizer, torch.amp.GradScaler("cuda")
+
+    def step(self):
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+    def zero_grad(self):
+        self.optimizer.zero_grad()
+
+
 def wide_adam():
-    wide(torch.optim.Adam)
+    model = placed(Tower(2048, 8))
+    optimizer = adam(model, torch.optim.Adam)
+    scaled = Scaled(optimizer) if isinstance(optimizer, torch.optim.Optimizer) else None
+    for _ in range(3):
+        loss = model(torch.ones(64, 2048, device="cuda")).mean()
+        step(model, scaled or optimizer, scaled.scaler.scale(loss) if scaled else loss)
 
 
 def embeddings():
@@ -262,7 +293,7 @@ def whole_encoder():
 def loaded():
     """A checkpoint is loaded onto the card that it was saved from. The libraries have their handles by then."""
     nn.Linear(8, 8).cuda()(torch.ones(8, 8, device="cuda")).sum().backward()
-    model, saved = Tower(2048, 8).cuda(), io.BytesIO()
+    model, saved = placed(Tower(2048, 8)), io.BytesIO()
     torch.save({"model": model.state_dict(), "epoch": 3}, saved)
     saved.seek(0)
     found = torch.load(saved, map_location="cpu" if "host-copies" in REMEDIES else None)
@@ -271,13 +302,21 @@ def loaded():
         step(model, torch.optim.SGD(model.parameters(), lr=0.1), model(torch.ones(1024, 2048, device="cuda")).mean())
 
 
-def best():
+def best(copied=lambda model: deepcopy(model.state_dict())):
     """The best weights so far are put aside."""
-    model, kept = Tower(2048, 8).cuda(), []
+    model, kept = placed(Tower(2048, 8)), []
     for _ in range(4):
         step(model, torch.optim.SGD(model.parameters(), lr=0.1), model(torch.ones(4096, 2048, device="cuda")).mean())
-        weights = model.state_dict()
-        kept.append({name: value.cpu() for name, value in weights.items()} if "host-copies" in REMEDIES else deepcopy(weights))
+        on_host = "host-copies" in REMEDIES
+        kept.append({name: value.cpu() for name, value in model.state_dict().items()} if on_host else copied(model))
+
+
+def best_clones():
+    best(lambda model: {name: value.clone() for name, value in model.state_dict().items()})
+
+
+def best_modules():
+    best(deepcopy)
 
 
 # What is kept from turn to turn.
@@ -295,7 +334,7 @@ def step_of(model, optimizer, tokens):
 
 
 def outputs():
-    trained(prepared(Encoder().cuda()), 16, [])
+    trained(prepared(placed(Encoder())), 16, [])
 
 
 def losses():

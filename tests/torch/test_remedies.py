@@ -22,7 +22,8 @@ JOBS = [
     ("retry_kept", 0.75, "drop-exception"),
     ("retry_encoder", 0.5, "drop-exception"),
     ("loaded", 0.85, "host-copies"),
-    ("best", 0.85, "host-copies"),
+    ("best_clones", 0.85, "host-copies"),
+    ("best_modules", 0.85, "host-copies"),
     ("whole", 0.75, "checkpoint-each"),
     ("whole_encoder", 0.75, "checkpoint-each"),
 ]
