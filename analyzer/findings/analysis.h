@@ -126,6 +126,7 @@ struct mt_unneeded {
     struct mt_sums kind[MT_UNNEEDED_KINDS];
     struct mt_held_most held[MT_UNNEEDED_KINDS][MT_UNNEEDED_HELD]; /* of the first sums of AFTER and
                                                                     * of PERHAPS; else empty */
+    uint8_t *of; /* by verdict of the device: its kind */
 };
 
 /* Return "never", "after", "until", "between", "perhaps". */
@@ -137,9 +138,8 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
 void mt_unneeded_clear(struct mt_unneeded *unneeded);
 
 /* Return the kind under which a live block of the device counts there; MT_UNNEEDED_KINDS: none. */
-enum mt_unneeded_kind mt_unneeded_kind_of(const struct mt_replay *replay,
-                                          const struct mt_device *device,
-                                          const struct mt_verdict *verdict);
+enum mt_unneeded_kind mt_unneeded_kind_of(const struct mt_device *device,
+                                          const struct mt_block *block);
 
 /* Return what is known of the uses of a live block of the device; NULL: nothing. */
 const struct mt_block_uses *mt_device_uses(const struct mt_replay *replay,

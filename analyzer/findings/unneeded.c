@@ -216,16 +216,22 @@ static enum mt_unneeded_kind judge(struct mt_unneeded *unneeded, const struct mt
     return apart ? MT_UNNEEDED_KINDS : kind;
 }
 
-enum mt_unneeded_kind mt_unneeded_kind_of(const struct mt_replay *replay,
-                                          const struct mt_device *device,
-                                          const struct mt_verdict *verdict)
+static int by_address(const void *address, const void *verdict)
 {
-    struct mt_unneeded unneeded = begin(&replay->survey);
-    struct moment moment = moment_of(replay, device);
-    const struct mt_use_point *use;
-    return unneeded.is_known ? judge(&unneeded, mt_device_uses(replay, device, verdict->block),
-                                     verdict, &moment, &use)
-                             : MT_UNNEEDED_KINDS;
+    uint64_t one = *(const uint64_t *)address;
+    uint64_t other = ((const struct mt_verdict *)verdict)->block->address;
+    return (one > other) - (one < other);
+}
+
+enum mt_unneeded_kind mt_unneeded_kind_of(const struct mt_device *device,
+                                          const struct mt_block *block)
+{
+    const uint8_t *of = device->unneeded.of;
+    const struct mt_verdict *found =
+        of ? bsearch(&block->address, device->verdicts, device->n_verdicts,
+                     sizeof *device->verdicts, by_address)
+           : NULL;
+    return found ? (enum mt_unneeded_kind)of[found - device->verdicts] : MT_UNNEEDED_KINDS;
 }
 
 /* A block that is freed late, perhaps. */
@@ -265,12 +271,14 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
     unneeded->quiet_ns = moment.quiet_ns;
     struct late *late = calloc(device->n_verdicts + 1, sizeof *late);
     size_t n_late = 0;
-    int rc = late ? 0 : -ENOMEM;
+    unneeded->of = calloc(device->n_verdicts + 1, sizeof *unneeded->of);
+    int rc = late && unneeded->of ? 0 : -ENOMEM;
     for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
         const struct mt_block *block = device->verdicts[i].block;
         const struct mt_use_point *use;
         enum mt_unneeded_kind kind = judge(unneeded, mt_device_uses(replay, device, block),
                                            &device->verdicts[i], &moment, &use);
+        unneeded->of[i] = (uint8_t)kind;
         if (kind == MT_UNNEEDED_KINDS)
             continue;
         uint32_t line = mt_line_stack(replay->definitions, block);
@@ -293,6 +301,7 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
 
 void mt_unneeded_clear(struct mt_unneeded *unneeded)
 {
+    free(unneeded->of);
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++) {
         mt_sums_clear(&unneeded->kind[kind]);
         for (size_t i = 0; i < MT_UNNEEDED_HELD; i++)

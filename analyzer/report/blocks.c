@@ -122,6 +122,11 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
     put_text(object, "name", &naming, MT_BY_NAME, verdict);
     json_object_set_new(object, "range",
                         mt_json_range(naming.definitions, naming.ranges, block->range));
+    enum mt_unneeded_kind unneeded = mt_unneeded_kind_of(device, block);
+    if (device->unneeded.is_known)
+        json_object_set_new(
+            object, "unneeded",
+            unneeded == MT_UNNEEDED_KINDS ? json_null() : json_string(mt_unneeded_name(unneeded)));
     if (device->n_held)
         json_object_set_new(object, "holders",
                             mt_json_held(naming.definitions, mt_device_held(device, block)));

@@ -124,7 +124,7 @@ void mt_page_uses(const struct mt_page *page, const struct mt_device *device,
     const struct mt_block *block = verdict->block;
     const struct mt_block_uses *uses = mt_device_uses(&page->analysis->replay, device, block);
     const struct mt_block_held *held = mt_device_held(device, block);
-    enum mt_unneeded_kind kind = mt_unneeded_kind_of(&page->analysis->replay, device, verdict);
+    enum mt_unneeded_kind kind = mt_unneeded_kind_of(device, block);
     char text[MT_HOLDER_TEXT], safe[4 * MT_HOLDER_TEXT];
     if (!uses)
         return;

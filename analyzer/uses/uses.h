@@ -40,4 +40,13 @@ int mt_uses_event(struct mt_uses_of *torch, const struct mt_heap *torch_heap,
 const struct mt_block_uses *mt_uses_find(const struct mt_uses_of *uses, const struct mt_heap *heap,
                                          const struct mt_block *block);
 
+/* Return whether all uses of a block up to its end are known. end_ns: UINT64_MAX: it is live at the
+ * end of the trace, which is_killed, as a process that ended before it could write them. */
+static inline bool mt_uses_are_complete(const struct mt_block_uses *uses, uint64_t end_ns,
+                                        bool is_killed)
+{
+    return uses && !uses->is_passed &&
+           (end_ns == UINT64_MAX ? !is_killed : uses->known_ns == end_ns);
+}
+
 #endif

@@ -2,6 +2,7 @@
 /* The table of blocks: a block as a row, the blocks that were live at a moment, and all blocks of a
  * run as they end (in a second pass, since only the whole trace numbers iterations). */
 #include "analyzer/findings/analysis.h"
+#include "analyzer/support/demangle.h"
 #include "source.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 struct mt_block_row {
     const struct mt_replay *replay;
     const struct mt_verdict *verdict;
-    const struct mt_spans *spans; /* with numbers */
+    const struct mt_spans *spans;   /* with numbers */
+    const struct mt_survey *survey; /* of the complete trace */
     bool of_cuda, has_end;
     uint64_t end_ns, end_event;
     const struct mt_device *at; /* the moment requested; NULL: the complete run */
@@ -61,6 +63,36 @@ static void put_made(struct mt_columns *columns, const struct mt_block_row *row)
     mt_columns_put_some(columns, MT_BLOCKS_FORWARD_STACK, block->forward_stack);
 }
 
+/* Put when a block is used, where all work was seen and no other use is possible. */
+static void put_uses(struct mt_columns *columns, const struct mt_block_row *row)
+{
+    const struct mt_replay *replay = row->replay;
+    const struct mt_block *block = row->verdict->block;
+    const struct mt_block_uses *uses =
+        row->of_cuda ? mt_uses_find(&replay->uses_of_cuda, &replay->cuda.heap, block)
+                     : mt_uses_find(&replay->uses_of_blocks, &replay->blocks, block);
+    if (row->survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(row->survey) ||
+        !mt_uses_are_complete(uses, row->has_end ? row->end_ns : UINT64_MAX,
+                              row->survey->kinds[MT_USE]))
+        return;
+    mt_columns_text(columns, MT_BLOCKS_USES,
+                    uses->is_never       ? "never"
+                    : uses->only_written ? "written"
+                                         : "used");
+    if (uses->is_never)
+        return;
+    mt_columns_put(columns, MT_BLOCKS_FIRST_USE_NS, (int64_t)uses->first.time_ns);
+    mt_columns_put(columns, MT_BLOCKS_LAST_USE_NS, (int64_t)uses->last.time_ns);
+    mt_columns_put_some(columns, MT_BLOCKS_LAST_USE_STACK, uses->last.stack);
+    if (!mt_columns_again(columns, MT_BLOCKS_LAST_USE_KERNEL, uses->last.name)) {
+        char *name = uses->last.name
+                         ? mt_function_name(mt_string(replay->definitions, uses->last.name))
+                         : NULL;
+        mt_columns_name(columns, MT_BLOCKS_LAST_USE_KERNEL, uses->last.name, name);
+        free(name);
+    }
+}
+
 static void put_block(const struct mt_rows *rows, struct mt_columns *columns,
                       const struct mt_block_row *row)
 {
@@ -74,6 +106,7 @@ static void put_block(const struct mt_rows *rows, struct mt_columns *columns,
     mt_columns_put(columns, MT_BLOCKS_SIZE, (int64_t)block->size);
     put_made(columns, row);
     put_names(columns, row);
+    put_uses(columns, row);
     if (row->at)
         mt_columns_put(columns, MT_BLOCKS_AGE_NS, (int64_t)mt_block_age(row->at, block));
 }
@@ -132,6 +165,7 @@ int mt_put_blocks(struct mt_moment_rows *self, struct mt_columns *columns)
                       &(struct mt_block_row){.replay = &self->analyzed->analysis.replay,
                                              .verdict = verdict,
                                              .spans = device->spans,
+                                             .survey = &self->analyzed->analysis.replay.survey,
                                              .of_cuda = device->of_cuda,
                                              .at = device,
                                              .has_end = end->event != 0,
@@ -168,6 +202,7 @@ static void put_life(void *data, const struct mt_replay *replay, const struct mt
               &(struct mt_block_row){.replay = replay,
                                      .verdict = &(struct mt_verdict){block, rule},
                                      .spans = &self->whole.spans[slot],
+                                     .survey = &self->whole.survey,
                                      .of_cuda = of_cuda,
                                      .has_end = !at_end,
                                      .end_ns = replay->time_ns,

@@ -47,7 +47,12 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(DTYPE, "dtype", TEXT, true, "", "element type")                                              \
     C(NAME, "name", TEXT, true, "", "name given by the program")                                   \
     C(RANGE, "range", TEXT, true, "", "the program's open ranges at the allocation, outermost first") \
-    C(AGE_NS, "age_ns", INT64, true, "ns", "age at the requested moment; null: the whole run was exported")
+    C(AGE_NS, "age_ns", INT64, true, "ns", "age at the requested moment; null: the whole run was exported") \
+    C(USES, "uses", TEXT, true, "", "used, written (and never read) or never, if uses were recorded; null: unknown") \
+    C(FIRST_USE_NS, "first_use_ns", INT64, true, "ns", "time of the first use; null: none, or unknown") \
+    C(LAST_USE_NS, "last_use_ns", INT64, true, "ns", "time of the last use; null: none, or unknown") \
+    C(LAST_USE_STACK, "last_use_stack", INT32, true, "", "stack of the last use")                  \
+    C(LAST_USE_KERNEL, "last_use_kernel", TEXT, true, "", "kernel of the last use; null: a copy, fill, or unknown")
 
 /* Events: one row for each event of the trace, in its order. */
 #define MT_EVENTS_COLUMNS(C)                                                                       \

@@ -231,15 +231,14 @@ static void note_uses(struct mt_recording *recording, const struct mt_replay *re
     const struct mt_block_uses *uses =
         of_cuda ? NULL : mt_uses_find(&replay->uses_of_blocks, &replay->blocks, block);
     struct mt_recorded_uses *use = uses ? ONE_MORE(recording, use, n_uses) : NULL;
-    bool is_killed = replay->survey.kinds[MT_USE];
+    uint64_t end_ns = end == MT_EVER ? UINT64_MAX : replay->time_ns;
     if (use)
         *use = (struct mt_recorded_uses){
             .begin = mt_block_event(block),
             .end = end,
             .begin_ns = mt_block_time(block),
-            .end_ns = end == MT_EVER ? UINT64_MAX : replay->time_ns,
-            .is_known = !uses->is_passed &&
-                        (end == MT_EVER ? !is_killed : uses->known_ns == replay->time_ns),
+            .end_ns = end_ns,
+            .is_known = mt_uses_are_complete(uses, end_ns, replay->survey.kinds[MT_USE]),
             .first = use_of(&uses->first),
             .last = use_of(&uses->last),
             .before = use_of(&uses->before),
