@@ -66,13 +66,14 @@ CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
     static _Atomic int reported;
     Dl_info caller = {0};
-    const char *path, *name;
+    const char *path;
     (void)id;
     path = dladdr(__builtin_return_address(0), &caller) && caller.dli_fname ? caller.dli_fname
                                                                             : "the program";
-    name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    if (strncmp(name, "libcudnn_", strlen("libcudnn_")) &&
-        !atomic_exchange_explicit(&reported, 1, memory_order_relaxed))
+    bool is_queried = sim_queried_folder &&
+                      !strncmp(path, sim_queried_folder, strlen(sim_queried_folder)) &&
+                      path[strlen(sim_queried_folder)] == '/';
+    if (!is_queried && !atomic_exchange_explicit(&reported, 1, memory_order_relaxed))
         sim_print(
             "%s has NVIDIA's CUDA runtime (or CUPTI) linked in, which works only with NVIDIA's "
             "driver: its CUDA calls fail here. Use a build that loads libcudart.so (if it is your "

@@ -286,10 +286,12 @@ static bool load_all(const char *folder)
 
 static void start(void)
 {
-    char folder[PATH_MAX];
+    static char folder[PATH_MAX];
     installed.is_named = find(folder);
-    if (*folder)
-        is_ready = load_all(folder) && describe_device(folder);
+    if (!*folder)
+        return;
+    sim_queried_folder = folder;
+    is_ready = load_all(folder) && describe_device(folder);
 }
 
 const struct cudnn_installed *cudnn_installed(void)

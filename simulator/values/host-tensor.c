@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host-tensor.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "small.h"
@@ -89,4 +90,52 @@ void *sim_host_resolved(void *tensor)
             sim_drop(plain);
         }
     return made;
+}
+
+/* --- as numbers --- */
+
+/* Create a dense tensor with the shape of another. */
+static void *dense_like(const void *tensor, unsigned type)
+{
+    int64_t strides[SIM_DIMENSIONS_INSIDE], stride = 1;
+    size_t n = sim_dimensions(tensor);
+    if (!n || n > SIM_DIMENSIONS_INSIDE)
+        return NULL;
+    for (size_t i = n; i--; stride *= sim_sizes(tensor)[i])
+        strides[i] = stride;
+    return sim_torch_tensor(sim_sizes(tensor), strides, n, type);
+}
+
+bool sim_read_numbers(struct sim_numbers *out, const struct sim_value *value)
+{
+    *out = (struct sim_numbers){0};
+    if (value->tag != SIM_TAG_TENSOR || value->object == sim_layout.undefined)
+        return true;
+    void *copy = dense_like(value->object, SIM_TYPE_DOUBLE);
+    size_t n = (size_t)sim_numel(value->object);
+    bool is_copied = copy && sim_torch_copy(copy, value->object);
+    out->number = is_copied ? malloc((n + 1) * sizeof(double)) : NULL;
+    if (out->number) {
+        memcpy(out->number, sim_elements(copy), n * sizeof(double));
+        out->columns = (size_t)sim_sizes(copy)[sim_dimensions(copy) - 1];
+        out->rows = out->columns ? n / out->columns : 0;
+    }
+    if (copy)
+        sim_drop(copy);
+    return out->number;
+}
+
+void *sim_write_numbers(const double *number, const void *like)
+{
+    void *made = dense_like(like, sim_dtype(like)), *exact = dense_like(like, SIM_TYPE_DOUBLE);
+    bool is_written = false;
+    if (made && exact) {
+        memcpy(sim_elements(exact), number, (size_t)sim_numel(like) * sizeof(double));
+        is_written = sim_torch_copy(made, exact);
+    }
+    if (exact)
+        sim_drop(exact);
+    if (made && !is_written)
+        sim_drop(made);
+    return is_written ? made : NULL;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "instead.h"
+#include "host-tensor.h"
+#include "recurrent-gradients.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -29,6 +31,7 @@ static const struct equivalent {
     {"aten::cudnn_grid_sampler", "aten::grid_sampler_2d", 1},
     {"aten::_cudnn_ctc_loss", "aten::_ctc_loss", 1},
     {"aten::_cudnn_rnn", NULL, 3},
+    {"aten::_cudnn_rnn_backward", NULL, 4, sim_compute_network_gradients},
     {"aten::_thnn_fused_lstm_cell", NULL, 2, compute_lstm_cell},
     {"aten::_thnn_fused_gru_cell", NULL, 1, compute_gru_cell},
 };
@@ -80,6 +83,16 @@ static const struct sim_value *find_argument(const struct sim_replaced *op,
     return NULL;
 }
 
+/* A recurrent network's weights lie in its buffer. */
+const char *sim_returned_storage(const struct sim_replaced *op, const struct sim_value *arguments)
+{
+    const struct sim_value *buffer = find_argument(op, arguments, "weight_buf");
+
+    return buffer && buffer->tag == SIM_TAG_TENSOR && buffer->object != sim_layout.undefined
+               ? sim_storage(buffer->object)
+               : NULL;
+}
+
 /* Return whether several heads of the query share one head of the key, for which the host has an
  * option. */
 static bool shares_heads(const struct sim_replaced *op, const struct sim_value *arguments)
@@ -113,8 +126,7 @@ static struct sim_value argument_named(const struct sim_replaced *op,
 
 /* --- recurrent networks ---------------------------------------------------------------------- */
 
-/* cuDNN's modes, in its order. */
-enum { LSTM = 2 };
+/* By cuDNN's mode. */
 static const char *const networks[] = {"aten::rnn_relu", "aten::rnn_tanh", "aten::lstm",
                                        "aten::gru"};
 
@@ -156,7 +168,7 @@ static bool of_network(const struct sim_replaced *op, const struct sim_value *ar
     packed = sim_list(&batches);
     if (packed->begin != packed->end)
         return false; /* sequences of several lengths */
-    if (mode.integer == LSTM) {
+    if (mode.integer == SIM_LSTM) {
         instead->list = states_of(&weights, hidden, argument_named(op, arguments, "cx"));
         if (!instead->list)
             return false;
@@ -176,16 +188,37 @@ static bool of_network(const struct sim_replaced *op, const struct sim_value *ar
     return instead->entry != NULL;
 }
 
+/* Translate the gradients of a network. Dropout between layers is random. */
+static bool of_network_gradients(const struct sim_replaced *op, const struct sim_value *arguments,
+                                 struct sim_instead *instead)
+{
+    static const char *const names[SIM_RNN_ARGUMENTS] = {
+        "input",   "weight", "hx",         "cx",          "grad_output",  "grad_hy",
+        "grad_cy", "mode",   "num_layers", "batch_first", "bidirectional"};
+    struct sim_value batches = argument_named(op, arguments, "batch_sizes"),
+                     dropout = argument_named(op, arguments, "dropout"),
+                     train = argument_named(op, arguments, "train"),
+                     projection = argument_named(op, arguments, "proj_size");
+    instead->entry = op->entry;
+    instead->n = SIM_RNN_ARGUMENTS;
+    for (size_t i = 0; i < SIM_RNN_BIASES; i++)
+        instead->arguments[i] = argument_named(op, arguments, names[i]);
+    instead->arguments[SIM_RNN_BIASES] =
+        sim_bool_value(argument_named(op, arguments, "weight_stride0").integer >= 4);
+    const struct sim_value *given = instead->arguments;
+    return given[SIM_RNN_WEIGHTS].tag == sim_layout.tag_list &&
+           given[SIM_RNN_MODE].tag == SIM_TAG_INT && given[SIM_RNN_MODE].integer >= SIM_RNN_RELU &&
+           given[SIM_RNN_MODE].integer <= SIM_GRU && given[SIM_RNN_LAYERS].tag == SIM_TAG_INT &&
+           batches.tag == sim_layout.tag_list &&
+           sim_list(&batches)->begin == sim_list(&batches)->end && !projection.integer &&
+           !(train.boolean && dropout.real > 0 && given[SIM_RNN_LAYERS].integer > 1);
+}
+
 /* --- cells of recurrent networks ------------------------------------------------------------- */
 
-/* The elements of a matrix, or one row of them for all rows; NULL for zeros. The caller frees
- * them. */
-struct numbers {
-    double *number;
-    size_t rows, columns;
-};
+enum { INPUT_GATES, HIDDEN_GATES, STATE, INPUT_BIAS, HIDDEN_BIAS, CELL_ARGUMENTS };
 
-static double at(const struct numbers *of, size_t row, size_t column)
+static double at(const struct sim_numbers *of, size_t row, size_t column)
 {
     return of->number ? of->number[(of->rows > 1 ? row * of->columns : 0) + column] : 0;
 }
@@ -195,65 +228,17 @@ static double logistic(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* Create a dense tensor with the shape of another. */
-static void *dense_like(const void *tensor, unsigned type)
-{
-    int64_t strides[2] = {1, 1};
-    size_t n = sim_dimensions(tensor);
-    if (n == 2)
-        strides[0] = sim_sizes(tensor)[1];
-    return n == 1 || n == 2 ? sim_torch_tensor(sim_sizes(tensor), strides, n, type) : NULL;
-}
-
-/* Read a host tensor, or zeros if there is none. */
-static bool read_numbers(struct numbers *out, const struct sim_value *value)
-{
-    *out = (struct numbers){0};
-    if (value->tag != SIM_TAG_TENSOR || value->object == sim_layout.undefined)
-        return true;
-    void *copy = dense_like(value->object, SIM_TYPE_DOUBLE);
-    size_t n = (size_t)sim_numel(value->object), dimensions = sim_dimensions(value->object);
-    bool is_copied = copy && sim_torch_copy(copy, value->object);
-    out->number = is_copied ? malloc((n + 1) * sizeof(double)) : NULL;
-    if (out->number) {
-        memcpy(out->number, sim_elements(copy), n * sizeof(double));
-        out->rows = dimensions == 2 ? (size_t)sim_sizes(copy)[0] : 1;
-        out->columns = (size_t)sim_sizes(copy)[dimensions - 1];
-    }
-    if (copy)
-        sim_drop(copy);
-    return out->number;
-}
-
-/* Create a host tensor like another one, with these elements. NULL if it cannot be created. */
-static void *write_numbers(const double *number, const void *like)
-{
-    void *made = dense_like(like, sim_dtype(like)), *exact = dense_like(like, SIM_TYPE_DOUBLE);
-    bool is_written = false;
-    if (made && exact) {
-        memcpy(sim_elements(exact), number, (size_t)sim_numel(like) * sizeof(double));
-        is_written = sim_torch_copy(made, exact);
-    }
-    if (exact)
-        sim_drop(exact);
-    if (made && !is_written)
-        sim_drop(made);
-    return is_written ? made : NULL;
-}
-
-enum { INPUT_GATES, HIDDEN_GATES, STATE, INPUT_BIAS, HIDDEN_BIAS, CELL_ARGUMENTS };
-
 /* Compute a cell's next states: `results` of them, one after another. */
-typedef void next_states(const struct numbers part[CELL_ARGUMENTS], size_t row, size_t column,
+typedef void next_states(const struct sim_numbers part[CELL_ARGUMENTS], size_t row, size_t column,
                          double *out, size_t apart);
 
 /* Replace gates, state and biases by the next states. */
 static bool compute_cell(struct sim_values *stack, size_t gates, size_t results, next_states *next)
 {
-    struct numbers part[CELL_ARGUMENTS] = {0};
+    struct sim_numbers part[CELL_ARGUMENTS] = {0};
     bool is_read = stack->end - stack->begin == CELL_ARGUMENTS;
     for (size_t i = 0; is_read && i < CELL_ARGUMENTS; i++)
-        is_read = read_numbers(&part[i], &stack->begin[i]);
+        is_read = sim_read_numbers(&part[i], &stack->begin[i]);
     size_t rows = part[STATE].rows, columns = part[STATE].columns;
     is_read = is_read && part[INPUT_GATES].rows == rows && part[HIDDEN_GATES].rows == rows;
     for (size_t i = 0; is_read && i < CELL_ARGUMENTS; i++)
@@ -264,7 +249,7 @@ static bool compute_cell(struct sim_values *stack, size_t gates, size_t results,
     void *made[2] = {NULL};
     bool are_made = out != NULL;
     for (size_t i = 0; out && i < results; i++) {
-        made[i] = write_numbers(out + i * rows * columns, stack->begin[STATE].object);
+        made[i] = sim_write_numbers(out + i * rows * columns, stack->begin[STATE].object);
         are_made = are_made && made[i];
     }
     while (stack->end > stack->begin)
@@ -281,18 +266,18 @@ static bool compute_cell(struct sim_values *stack, size_t gates, size_t results,
 }
 
 /* Return what the input contributes to a gate, and what the state does. */
-static double of_input(const struct numbers *part, size_t row, size_t column)
+static double of_input(const struct sim_numbers *part, size_t row, size_t column)
 {
     return at(&part[INPUT_GATES], row, column) + at(&part[INPUT_BIAS], row, column);
 }
 
-static double of_state(const struct numbers *part, size_t row, size_t column)
+static double of_state(const struct sim_numbers *part, size_t row, size_t column)
 {
     return at(&part[HIDDEN_GATES], row, column) + at(&part[HIDDEN_BIAS], row, column);
 }
 
 /* Gates: input, forget, cell, output. States: hidden, cell. */
-static void next_of_lstm(const struct numbers part[CELL_ARGUMENTS], size_t row, size_t column,
+static void next_of_lstm(const struct sim_numbers part[CELL_ARGUMENTS], size_t row, size_t column,
                          double *out, size_t apart)
 {
     double gate[4];
@@ -307,7 +292,7 @@ static void next_of_lstm(const struct numbers part[CELL_ARGUMENTS], size_t row, 
 }
 
 /* Gates: reset, update, new. */
-static void next_of_gru(const struct numbers part[CELL_ARGUMENTS], size_t row, size_t column,
+static void next_of_gru(const struct sim_numbers part[CELL_ARGUMENTS], size_t row, size_t column,
                         double *out, size_t apart)
 {
     size_t update = part[STATE].columns + column, fresh = update + part[STATE].columns;
@@ -411,6 +396,8 @@ bool sim_begin_instead(const struct sim_replaced *op, const struct sim_value *ar
     *instead = (struct sim_instead){.results = found->results, .function = found->function};
     if (found->function == compute_attention_gradients)
         return of_attention(op, arguments, instead);
+    if (found->function == sim_compute_network_gradients)
+        return of_network_gradients(op, arguments, instead);
     if (found->function) {
         instead->entry = op->entry;
         instead->n = op->arguments;

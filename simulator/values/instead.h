@@ -22,6 +22,8 @@ struct sim_instead {
 
 /* Return whether another operator of the host computes the same. */
 bool sim_has_instead(const char *entry);
+/* Return the storage of an argument that CUDA's operator returns as it is; NULL: there is none. */
+const char *sim_returned_storage(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Translate a call of `op`. Return false if this release or this call has no equivalent. The
  * caller ends the translation in either case. */
 bool sim_begin_instead(const struct sim_replaced *op, const struct sim_value *arguments,

@@ -32,6 +32,7 @@ static const struct {
     {"aten::_pin_memory", SIM_LEFT_ALONE},
     {"aten::is_set_to", SIM_LEFT_ALONE},
     {"aten::_fused_sdp_choice", SIM_LEFT_ALONE},
+    {"aten::_cudnn_rnn_flatten_weight", SIM_LEFT_ALONE}, /* it calls copy_ */
     {"c10d::*", SIM_LEFT_ALONE},
     {"aten::convolution", SIM_EVERYWHERE | SIM_OVERWRITES},
     {"aten::convolution_backward", SIM_EVERYWHERE | SIM_OVERWRITES},

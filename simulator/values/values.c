@@ -32,6 +32,7 @@ struct run {
     const char *entry;                          /* the host's operator, mostly the same one */
     bool (*function)(struct sim_values *stack); /* instead of its kernel; NULL: its kernel */
     size_t host_results;    /* of its results, so many are also the operator's */
+    const char *returned;   /* the storage of an argument that is a result, too, as it is */
     struct sim_values host; /* the arguments, then the results, of the host's kernel */
     struct written {
         void *device, *host;
@@ -67,6 +68,14 @@ static void forget_value(const struct sim_value *value)
     else if (value->tag == sim_layout.tag_list)
         for (struct sim_value *at = sim_list(value)->begin; at != sim_list(value)->end; at++)
             forget_value(at);
+}
+
+/* The same of a result that was not computed. */
+static void forget_result(const struct run *run, const struct sim_value *value)
+{
+    if (!run->returned || value->tag != SIM_TAG_TENSOR ||
+        sim_storage(value->object) != run->returned)
+        forget_value(value);
 }
 
 /* Return whether the operator reads only known values there. */
@@ -335,7 +344,7 @@ static void settle_results(struct run *run, struct sim_value *results)
         if (i < run->host_results)
             settle_value(run, results + i, run->host.begin + i);
         else
-            forget_value(results + i);
+            forget_result(run, results + i);
 }
 
 /* --- the operator --------------------------------------------------------------------------- */
@@ -382,6 +391,7 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     run.rules = op->rules;
     run.reads = op->rules & (SIM_COUNTS | SIM_DECIDES | SIM_COPIES);
     sim_rule_before(op, arguments, &rule, inside > 1);
+    run.returned = op->has_instead ? sim_returned_storage(op, arguments) : NULL;
     if (!(op->rules & SIM_NOT_COMPUTED))
         prepare(&run, arguments);
     run.reads = run.reads || (run.computes && run.known && op->rules & SIM_TALLIES);
@@ -432,6 +442,25 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
         settle_results(&run, arguments);
     else
         for (struct sim_value *result = arguments; result != stack->end; result++)
-            forget_value(result);
+            forget_result(&run, result);
     sim_rule_after(op, arguments, &rule, run.computes && run.known);
+}
+
+/* --- starting ---------------------------------------------------------------------------- */
+
+__attribute__((visibility("default"))) bool sim_values_start(size_t limit);
+
+/* Return whether values are computed. The caller sees to it that one thread is here. */
+bool sim_values_start(size_t limit)
+{
+    static enum { NOT_MEASURED, GOOD, BAD } state;
+
+    if (state == NOT_MEASURED)
+        state = sim_measure_layout() ? GOOD : BAD;
+    if (state == BAD)
+        return false;
+    sim_set_size_limit(limit);
+    sim_replace_kernels(sim_replacement);
+    sim_replace_coalesce();
+    return true;
 }

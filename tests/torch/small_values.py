@@ -116,6 +116,17 @@ def gradients(*heads, **options):
     return [head.grad for head in heads]
 
 
+def trained(made):
+    """The gradients of the module's argument and parameters, of its outputs and last states."""
+    def function(x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            made.to(x.device).zero_grad()
+            sum(part.square().sum() for part in tensors(made(x))).backward()
+        return [x.grad, *(parameter.grad.clone() for parameter in made.parameters())]
+    return function
+
+
 def written_out():
     """Operators that only CUDA has compute for these."""
     x = torch.randn(2, 6, 8)
@@ -127,6 +138,9 @@ def written_out():
             made = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
         function, arguments = module(made)
         yield f"a module {type(made).__name__} of {len(list(made.parameters()))} parameters", function, arguments(x)
+    for made in (nn.LSTM(8, 4, 2, batch_first=True, bidirectional=True), nn.LSTM(8, 5, bias=False), nn.GRU(8, 4, 2, batch_first=True),
+                 nn.GRU(8, 4, bidirectional=True, bias=False), nn.RNN(8, 4, 2), nn.RNN(8, 4, nonlinearity="relu")):
+        yield f"gradients of {made}", trained(made), ((x,), {})
     for made in (nn.LSTMCell(8, 4), nn.LSTMCell(8, 4, bias=False), nn.GRUCell(8, 4), nn.GRUCell(8, 4, bias=False),
                  nn.GRUCell(8, 4, dtype=torch.float16)):
         function, arguments = module(made)

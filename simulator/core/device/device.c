@@ -272,3 +272,5 @@ int sim_enter_slow(void)
         sim_thread.context = &state.devices[sim_thread.device].primary;
     return error;
 }
+
+const char *sim_queried_folder;

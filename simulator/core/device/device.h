@@ -86,4 +86,8 @@ int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of
 SIM_API int sim_allocate_bytes(struct sim_device *device, uint64_t bytes);
 SIM_API void sim_free_bytes(struct sim_device *device, uint64_t bytes);
 
+/* The folder of the user's cuDNN that is queried, whose own calls of CUDA fail unreported; NULL:
+ * none is. */
+SIM_API extern const char *sim_queried_folder;
+
 #endif
