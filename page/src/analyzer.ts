@@ -38,6 +38,11 @@ export interface Row {
   file: string; number: number; // of the line
   from: number; // FROM_CACHE ...; of short-lived blocks
 }
+/** An event of the list (event-list.h); life and category: -1 where it has no block. */
+export interface EventRow {
+  kind: number; event: number; time_ns: number; moment: number; bytes: number; allocated: number;
+  life: number; category: number; found: boolean; line: string;
+}
 /** Where PyTorch's allocator got a block from; 0: unknown. */
 export const FROM_CACHE = 1, FROM_CUDA = 2;
 /** made: bytes that CUDA handed out for it; room: bytes that were free at its address, 0: unknown. */
@@ -120,6 +125,9 @@ export interface Exports {
   same(slot: number, life: number, at: number, since: number): number;
   who(slot: number, by: number, at: number, since: number, category: number, isFolded: number): number;
   table(slot: number, at: number, since: number, category: number, isFound: number): number;
+  events(slot: number): number;
+  event_row(moment: number): number;
+  event_rows(first: number, n: number): number;
   life(number: number): number;
   served(number: number): number;
   stack_by(kind: number): number;
@@ -333,6 +341,19 @@ export class Analyzer {
   /** is_found: only what the search found */
   table(slot: number, at: number, since: number, category: number, is_found = false) {
     return this.take<Row[]>(this.exports.table(slot, at, since, category, +is_found));
+  }
+
+  /** Return how many rows of events a device has, and that of a moment. */
+  events(slot: number, at: number) {
+    const n = this.exports.events(slot);
+    if (n < 0) throw new Error("out of memory");
+    return { n, row: this.exports.event_row(at) };
+  }
+
+  /** Return rows of a device's events. */
+  eventRows(slot: number, first: number, n: number) {
+    this.events(slot, 0);
+    return this.take<EventRow[]>(this.exports.event_rows(first, n));
   }
 
   life(number: number) {

@@ -14,6 +14,7 @@ import { Several } from "./several";
 import { Change, State, Store, TABS, Tab, address, read, whole } from "./state";
 import { AddressMap } from "./views/address-map";
 import { Details } from "./views/details";
+import { EventsView } from "./views/events";
 import { Legend } from "./views/legend";
 import { Minimap } from "./views/minimap";
 import { showNumbers } from "./views/numbers";
@@ -31,7 +32,7 @@ declare global {
 }
 
 const TAB_LABELS: { [tab in Tab]: string } = {
-  who: "Who", table: "Table", map: "Address map", temporary: "Short-lived", report: "Report",
+  who: "Who", table: "Table", map: "Address map", temporary: "Short-lived", report: "Report", events: "Events",
 };
 
 /** What the button of the axis does. */
@@ -76,6 +77,7 @@ class Page {
       table: new TableView(byId("panel-table"), client, this.store, trace, "table"),
       temporary: new TableView(byId("panel-temporary"), client, this.store, trace, "temporary"),
       report: null,
+      events: new EventsView(byId("panel-events"), client, this.store, trace),
     };
     this.bar();
     this.tabs();

@@ -2,7 +2,7 @@
 // The state of the views. The address's fragment has it, so that a link shows the same.
 import { Device, Oom, STACKS, Stack, Trace, WHO, Who } from "./analyzer";
 
-export const TABS = ["who", "table", "map", "temporary", "report"] as const;
+export const TABS = ["who", "table", "map", "temporary", "report", "events"] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface State {

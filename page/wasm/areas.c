@@ -18,7 +18,7 @@ static bool has_address(uint8_t api)
 }
 
 static int begin(struct mt_areas *areas, const struct mt_replay *replay,
-                 const struct mt_block *block, bool is_mapped)
+                 const struct mt_block *block, bool is_mapped, uint64_t time_ns)
 {
     if (MT_GROW(areas->area, areas->capacity, areas->n) ||
         mt_address_map_put(&areas->live, block->address, (uint32_t)areas->n + 1))
@@ -27,6 +27,7 @@ static int begin(struct mt_areas *areas, const struct mt_replay *replay,
                                                .size = block->size,
                                                .made = (uint32_t)replay->events,
                                                .ended = MT_AREA_STAYS,
+                                               .made_ns = time_ns,
                                                .stack = block->stack,
                                                .name = block->name,
                                                .range = block->range,
@@ -36,10 +37,10 @@ static int begin(struct mt_areas *areas, const struct mt_replay *replay,
     return 0;
 }
 
-/* Compare the analyzer's block at an address with the area there, and update the area. Set *size to
- * the old area's bytes. */
-static int compare(struct mt_areas *areas, const struct mt_replay *replay, uint64_t address,
-                   uint64_t *size)
+/* Compare the analyzer's block at an address, after an event, with the area there, and update the
+ * area. Set *size to the old area's bytes. */
+static int compare(struct mt_areas *areas, const struct mt_replay *replay,
+                   const struct mt_event *event, uint64_t address, uint64_t *size)
 {
     uint32_t place = mt_address_map_get(&areas->live, address);
     struct mt_area *area = place ? &areas->area[place - 1] : NULL;
@@ -54,9 +55,10 @@ static int compare(struct mt_areas *areas, const struct mt_replay *replay, uint6
         return 0;
     if (area) {
         area->ended = (uint32_t)replay->events;
+        area->ended_ns = event->time_ns;
         mt_address_map_take(&areas->live, address);
     }
-    return block ? begin(areas, replay, block, is_mapped) : 0;
+    return block ? begin(areas, replay, block, is_mapped, event->time_ns) : 0;
 }
 
 /* Note which areas the event has shown to be segments of PyTorch's allocator. */
@@ -85,10 +87,10 @@ int mt_areas_note(struct mt_areas *areas, const struct mt_replay *replay,
     case MT_CUDA_MALLOC_ASYNC:
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_MAP:
-        return compare(areas, replay, event->address, &size);
+        return compare(areas, replay, event, event->address, &size);
     case MT_CUDA_UNMAP: /* may unmap several neighbours */
         for (uint64_t at = event->address; at - event->address < event->size; at += size)
-            if ((rc = compare(areas, replay, at, &size)) || !size)
+            if ((rc = compare(areas, replay, event, at, &size)) || !size)
                 return rc;
         return 0;
     default:

@@ -14,12 +14,13 @@
 
 struct mt_area {
     uint64_t address, size; /* bytes */
-    uint32_t made, ended;   /* numbers of events; MT_AREA_STAYS */
-    uint32_t stack, name;   /* ids of the call's stack and the program's name for it */
-    uint32_t range;         /* the path of ranges around the call */
-    uint32_t shown;         /* the event of the block that showed it to be a segment; 0: none */
-    uint8_t slot, api;      /* mt_device_slot; enum mt_cuda_api */
-    bool is_mapped;         /* a piece of a range of addresses */
+    uint64_t made_ns, ended_ns;
+    uint32_t made, ended; /* numbers of events; MT_AREA_STAYS */
+    uint32_t stack, name; /* ids of the call's stack and the program's name for it */
+    uint32_t range;       /* the path of ranges around the call */
+    uint32_t shown;       /* the event of the block that showed it to be a segment; 0: none */
+    uint8_t slot, api;    /* mt_device_slot; enum mt_cuda_api */
+    bool is_mapped;       /* a piece of a range of addresses */
 };
 
 struct mt_areas {

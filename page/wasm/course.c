@@ -84,10 +84,12 @@ static void groups_after(const struct mt_lives *lives, const struct mt_course *c
         group[mt_life_at(lives, course, i)->group] += change_at(lives, course, i);
 }
 
-static uint64_t total_before(const struct mt_lives *lives, const struct mt_course *course,
-                             size_t moment)
+uint64_t mt_total_before(const struct mt_lives *lives, const struct mt_course *course,
+                         size_t moment)
 {
-    size_t chunk = moment / MT_CHUNK_MOMENTS;
+    if (!moment)
+        return 0;
+    size_t chunk = (moment - 1) / MT_CHUNK_MOMENTS;
     uint64_t total = course->chunk[chunk].total;
     for (size_t i = chunk * MT_CHUNK_MOMENTS; i < moment; i++)
         total += change_at(lives, course, i);
@@ -100,7 +102,7 @@ static uint64_t least_of(const struct mt_lives *lives, const struct mt_course *c
     if (moments.first < 0 || !course->n)
         return 0;
     size_t from = (size_t)moments.first, to = (size_t)moments.end;
-    uint64_t total = total_before(lives, course, from), least = UINT64_MAX;
+    uint64_t total = mt_total_before(lives, course, from), least = UINT64_MAX;
     for (size_t i = from; i < to;) {
         if (i % MT_CHUNK_MOMENTS == 0 && i + MT_CHUNK_MOMENTS <= to) {
             const struct mt_chunk *chunk = &course->chunk[i / MT_CHUNK_MOMENTS];

@@ -35,6 +35,10 @@ struct mt_moments mt_column_moments(const struct mt_lives *lives,
 long mt_highest_moment(const struct mt_lives *lives, const struct mt_course *course,
                        struct mt_moments moments);
 
+/* Return the live bytes before a moment, which may be the end. */
+uint64_t mt_total_before(const struct mt_lives *lives, const struct mt_course *course,
+                         size_t moment);
+
 /* Bytes and count of allocations, of frees; then by group, the allocated bytes that are still
  * there. */
 #define MT_BETWEEN_LEFT 4u

@@ -9,6 +9,7 @@
 #include "areas.h"
 #include "call-sites.h"
 #include "course.h"
+#include "event-list.h"
 #include "export.h"
 #include "found.h"
 #include "groups.h"
@@ -30,6 +31,7 @@ static struct {
     struct mt_areas areas;
     struct mt_map map;
     struct mt_named_ranges ranges;
+    struct mt_event_list events;
     struct mt_watcher saw;
     char *text;
     double *numbers;
@@ -56,6 +58,7 @@ static void close_trace(void)
     mt_areas_clear(&page.areas);
     mt_map_clear(&page.map);
     mt_named_ranges_clear(&page.ranges);
+    mt_event_list_clear(&page.events);
     page.is_open = false;
 }
 
@@ -65,6 +68,8 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     int rc = mt_lives_note(&page.lives, replay, event);
     if (!rc)
         rc = mt_areas_note(&page.areas, replay, event);
+    if (!rc)
+        rc = mt_event_list_note(&page.events, replay, event);
     return rc ? rc : mt_named_ranges_note(&page.ranges, replay, event);
 }
 
@@ -329,6 +334,26 @@ EXPORT("map_blocks") const double *mt_web_map_blocks(void)
 EXPORT("map_n_blocks") size_t mt_web_map_n_blocks(void)
 {
     return page.map.n_blocks;
+}
+
+/* Return the count of a device's rows of events; negative: no memory. */
+EXPORT("events") double mt_web_events(unsigned slot)
+{
+    int rc = mt_event_list_make(&page.events, &page.areas, &page.lives, slot);
+    return rc ? rc : (double)(page.lives.course[slot].n + page.events.n_listed);
+}
+
+/* Return the row of a moment in the last device's events. */
+EXPORT("event_row") double mt_web_event_row(double moment)
+{
+    return (double)mt_event_list_row(&page.events, moment < 0 ? 0 : (size_t)moment);
+}
+
+/* Return rows of the last device's events. */
+EXPORT("event_rows") json_t *mt_web_event_rows(double first, unsigned n)
+{
+    return mt_event_list_rows(&page.events, &page.areas, &page.lives, &page.analysis.replay,
+                              first < 0 ? 0 : (size_t)first, n);
 }
 
 /* Return the moment shown at x; -1: before the first. */

@@ -38,6 +38,9 @@ json_t *mt_web_who(unsigned slot, int by, double at, double since, int category,
 json_t *mt_web_temporary(unsigned slot, double at, double since, int category, bool is_found);
 long mt_web_same(unsigned slot, double number, double at, double since);
 json_t *mt_web_table(unsigned slot, double at, double since, int category, bool is_found);
+double mt_web_events(unsigned slot);
+double mt_web_event_row(double moment);
+json_t *mt_web_event_rows(double first, unsigned n);
 json_t *mt_web_life(double number);
 json_t *mt_web_area(double number);
 
@@ -73,6 +76,14 @@ static void look(const struct mt_made_trace *trace, const json_t *device)
     json_decref(mt_web_temporary(slot, moment, since, category, choices[4] & 4));
     json_decref(mt_web_table(slot, moment, since, category, choices[4] & 4));
     json_decref(mt_web_certainties(slot, moment));
+    double events = mt_web_events(slot), row = mt_web_event_row(moment);
+    json_t *all = mt_web_event_rows(0, (unsigned)events), *one = mt_web_event_rows(row, 1);
+    if (events < n || (double)json_array_size(all) != events ||
+        !json_equal(json_array_get(all, (size_t)row), json_array_get(one, 0)) ||
+        (double)json_integer_value(json_object_get(json_array_get(one, 0), "moment")) != moment)
+        abort();
+    json_decref(all);
+    json_decref(one);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

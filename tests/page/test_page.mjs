@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { accessible, answered, check, folder, inked, json, main, memtap, renameTexts, settled, show, state, until } from "./pages.mjs";
+import { accessible, answered, check, folder, inked, json, main, makeTraces, memtap, renameTexts, settled, show, state, until } from "./pages.mjs";
 
 const traces = readdirSync(folder).filter((one) => one.endsWith(".mtap")).map((one) => join(folder, one));
 const training = join(folder, "training.mtap");
@@ -253,7 +253,7 @@ async function blocks(trace) {
   await page.keyboard.press("/");
   await page.keyboard.type("train.py:5");
   await page.waitForFunction(() => /^train.py:5: [\d.]+ \S+ in \d+ lines?$/.test(document.getElementById("found").textContent));
-  check(await page.locator(".icicle .box.dim").count() > 0, "what a search does not find is dimmed");
+  await page.waitForSelector(".icicle .box.dim"); // what the search does not find
   await page.keyboard.press("Escape");
   await page.keyboard.press("4");
   await page.waitForFunction(() => /freed before the next allocation/.test(document.getElementById("panel-temporary").textContent));
@@ -488,6 +488,79 @@ async function map(trace) {
   await page.close();
 }
 
+const eventRows = (page) => page.evaluate(() => [...document.querySelectorAll(".event")].map((one) => [...one.children].map((cell) => cell.textContent)));
+
+/** The list has the device's events of memtap dump, in order; keys and clicks go through them, and the chart and the inspector follow. */
+async function events(name) {
+  const out = join(folder, "events.html"), trace = join(folder, `${name}.mtap`);
+  make(out, trace);
+  const page = await show(out, "#tab=events");
+  await page.waitForSelector(".event");
+  await page.focus("#events");
+  await page.keyboard.press("Home");
+  const device = Number((await page.evaluate(() => document.getElementById("device")?.selectedOptions[0].textContent ?? "device 0")).split(" ")[1]);
+  const kinds = { alloc: "allocated", free: "freed", oom: "out of memory", cuda_malloc: "segment", cuda_free: "segment freed" };
+  const dumped = execFileSync(memtap, ["dump", "--format", "json", trace], { encoding: "utf8" }).trim().split("\n").map((line) => JSON.parse(line))
+    .filter((one) => kinds[one.record] && !one.result && one.device === device);
+  const sizes = new Map(), live = [0], wanted = dumped.map((one) => {
+    if (one.record === "cuda_malloc") sizes.set(one.address, one.size);
+    live.push(live.at(-1) + (one.record === "alloc" ? one.size : one.record === "free" ? -one.size : 0));
+    return [`${(one.time_ns / 1e9).toFixed(6)} s`, kinds[one.record], size(one.size ?? sizes.get(one.address)), size(live.at(-1))];
+  });
+  const shown = [];
+  for (let i = 0; i < wanted.length; i++) {
+    const [row, said] = await page.waitForFunction((at) => {
+      const one = document.querySelector(".event[aria-selected=true]");
+      return one?.ariaPosInSet === String(at + 1) && [[...one.children].map((cell) => cell.textContent), document.getElementById("moment").textContent];
+    }, i).then((handle) => handle.jsonValue());
+    shown.push(row.slice(1, 5));
+    check(/^(allocated|freed)$/.test(row[2]) === said.includes(`event ${row[0]}`) || row[2] !== "allocated", `the chart follows: ${row}, ${said}`);
+    await page.keyboard.press("ArrowDown");
+    await answered(page);
+  }
+  check(isDeepStrictEqual(shown, wanted), `${name}: the list's events are memtap dump's: ${JSON.stringify(shown)}, ${JSON.stringify(wanted)}`);
+  await page.keyboard.press("Home");
+  await page.keyboard.press("p");
+  const event = report(trace).devices.find((one) => one.device === device).peak.event;
+  await page.waitForFunction((at) => document.querySelector(".event[aria-selected=true]")?.firstChild.textContent === at, event.toLocaleString("en-US"));
+  await page.locator(".event", { hasText: "allocated" }).first().click();
+  await page.waitForFunction(() => !document.getElementById("details").textContent.startsWith("Largest block here"));
+  const [first] = (await eventRows(page)).filter((one) => one[2] === "allocated");
+  check((await page.textContent("#details")).includes(`event ${first[0]}`), `a click shows its block: ${first}, ${await page.textContent("#details")}`);
+  await accessible(page, "events");
+  await page.close();
+}
+
+/** Of many events only those in sight are there, and the wheel and the bar reach all. */
+async function manyEvents() {
+  const out = join(folder, "many.html"), trace = join(folder, "many.mtap");
+  execFileSync(join(dirname(makeTraces), "../golden/make-trace"), [trace, "800000"]);
+  make(out, trace);
+  const page = await show(out, "#tab=events"), rows = () => eventRows(page);
+  await page.waitForSelector(".event");
+  const n = Number((await page.textContent("#panel-events .said")).split(" ")[0].replace(/,/g, ""));
+  check(n > 370000 && (await rows()).length < 30, `${n} events, ${(await rows()).length} rows`);
+  const number = (row) => Number(row[0].replace(/,/g, "")), at = async () => number((await rows())[0]);
+  await page.focus("#events");
+  await page.keyboard.press("Home");
+  await answered(page);
+  const begin = await at();
+  await page.locator("#events").hover();
+  const first = await page.textContent(".event");
+  await page.mouse.wheel(0, 220);
+  await page.waitForFunction((was) => document.querySelector(".event").textContent !== was, first);
+  await answered(page);
+  const next = await at();
+  check(next > begin && next < begin + 40, `the wheel moves by rows: ${begin}, ${next}`);
+  await page.evaluate(() => (document.getElementById("events").scrollTop = 4e6));
+  await until(async () => (await answered(page), (await at()) > n * 0.4));
+  check(await at() < n * 1.2, `the bar reaches the middle: ${await at()} of ${n}`);
+  await page.keyboard.press("End");
+  await page.waitForFunction((last) => document.querySelector(".event[aria-selected=true]")?.ariaPosInSet === last, String(n));
+  check((await rows()).length > 10, "and End the last");
+  await page.close();
+}
+
 /** The ways to a page are one. */
 async function commands(trace) {
   const view = join(folder, "view.html"), html = join(folder, "html.html");
@@ -554,6 +627,7 @@ await main([
   () => outOfMemory(join(folder, "oom.mtap")), () => outOfMemory(join(import.meta.dirname, "../golden/version-1.mtap")),
   () => stacks(join(folder, "phases.mtap")),
   () => map(join(folder, "fragmented.mtap")),
+  () => events("oom"), () => events("fragmented"), manyEvents,
   () => verdict("oom", "the moment before", "who"),
   () => verdict("training", "who holds it", "who"),
   () => verdict("training", "where it is free", "map"),

@@ -15,7 +15,7 @@ int dup(int fd);
 
 #define ENODATA 4096 /* no errno of WASI */
 
-/* The encoder's blocks are stored: stored.c. */
+/* The encoder's blocks are stored: import.c. */
 #define ZSTD_createCCtx mt_stored_create
 #define ZSTD_freeCCtx mt_stored_free
 #define ZSTD_compressCCtx mt_stored_compress
