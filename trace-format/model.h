@@ -216,7 +216,14 @@ enum mt_about {
     /* PyTorch requested so many bytes of the page-locked memory of the host at address, which its  \
      * allocator has just allocated, and rounded them up. */                                       \
     M(HOST_REQUEST, 52, "host_request", OTHER,                                                     \
-      F(address, DELTA) F(requested, PLAIN))
+      F(address, DELTA) F(requested, PLAIN))                                                       \
+    /* What a memory pool of CUDA's has reserved, and how much of that is in use, bytes. pool: its \
+     * handle; 0: the device's default pool. threshold: bytes that it keeps although they are free; \
+     * the stack is where the program set it. high: the most of both, so far, of the same pool. */  \
+    M(CUDA_POOL, 53, "cuda_pool", OTHER,                                                           \
+      F(pool, DELTA) F(threshold, PLAIN) F(reserved, PLAIN) F(used, PLAIN))                        \
+    M(CUDA_POOL_HIGH, 54, "cuda_pool_high", OTHER,                                                 \
+      F(pool, DELTA) F(reserved, PLAIN) F(used, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

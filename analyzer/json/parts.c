@@ -91,6 +91,41 @@ json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *de
     return array;
 }
 
+static json_t *kept_json(const struct mt_definitions *definitions, const struct mt_cuda_pool *pool)
+{
+    if (!pool->kept.bytes)
+        return json_null();
+    return json_pack("{s:o, s:b, s:o, s:o, s:o}", "bytes", mt_json_number(pool->kept.bytes),
+                     "exact", (int)pool->kept.is_exact, "time_ns",
+                     mt_json_number(pool->kept.time_ns), "requested",
+                     mt_json_number(pool->kept.wanted), "line",
+                     mt_json_frame(definitions, mt_stack_line(definitions, pool->kept.stack)));
+}
+
+json_t *mt_json_cuda_pools(const struct mt_analysis *analysis, const struct mt_device *device)
+{
+    const struct mt_definitions *definitions = analysis->replay.definitions;
+    const struct mt_cuda_pools *pools = &analysis->replay.cuda_pools;
+    json_t *array = json_array();
+    for (size_t i = 0; i < pools->n; i++) {
+        const struct mt_cuda_pool *pool = &pools->pool[i];
+        bool keeps_all = pool->threshold == MT_KEEPS_ALL;
+        if (pool->slot != mt_device_slot(device->device))
+            continue;
+        json_array_append_new(
+            array,
+            json_pack("{s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "default",
+                      !pool->handle, "keeps_all", keeps_all, "threshold",
+                      keeps_all ? json_null() : mt_json_number(pool->threshold), "set_by",
+                      mt_json_frame(definitions, mt_stack_line(definitions, pool->stack)),
+                      "time_ns", mt_json_number(pool->last.time_ns), "reserved",
+                      mt_json_number(pool->last.reserved), "used", mt_json_number(pool->last.used),
+                      "most_reserved", mt_json_number(pool->most_reserved), "most_used",
+                      mt_json_number(pool->most_used), "kept", kept_json(definitions, pool)));
+    }
+    return array;
+}
+
 json_t *mt_json_precision(const struct mt_precision *precision)
 {
     if (!precision->parameters)

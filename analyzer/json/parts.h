@@ -20,6 +20,8 @@ json_t *mt_json_private_pools(const struct mt_private_pools *pools);
  * reserved memory. */
 json_t *mt_json_cached(const struct mt_definitions *definitions, const struct mt_cached *cached,
                        bool is_moment);
+/* Make those of a device. */
+json_t *mt_json_cuda_pools(const struct mt_analysis *analysis, const struct mt_device *device);
 json_t *mt_json_pool(const struct mt_pool_state *pool);
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
 /* Make what holds blocks only until the program lets go of it, {garbage, traceback, last_error},

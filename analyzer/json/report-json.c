@@ -256,6 +256,7 @@ static json_t *devices(const struct mt_analysis *analysis)
         json_object_set_new(object, "serving", serving(&device->serving));
         json_object_set_new(object, "cache_room", cache_room(&device->cache_room));
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
+        json_object_set_new(object, "cuda_pools", mt_json_cuda_pools(analysis, device));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups",
                                 groups(analysis->replay.definitions, device,

@@ -91,6 +91,7 @@ void mt_page_held(const struct mt_page *page, const struct mt_held_most *held, u
 /* Print all paths to a block, after an empty line. */
 void mt_page_paths(const struct mt_page *page, const struct mt_block_held *held);
 void mt_page_cached(const struct mt_page *page, const struct mt_device *device);
+void mt_page_cuda_pools(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device);

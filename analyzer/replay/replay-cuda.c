@@ -79,6 +79,8 @@ static int ends(void *data, struct mt_block *block)
         return -ENOMEM;
     if (is_of_graph(replay, block))
         replay->reserved.graphs[ending->slot].now -= block->size;
+    else
+        mt_cuda_pools_block(&replay->cuda_pools, block, false);
     if (!mt_replay_is_of_cuda(replay, ending->slot))
         return 0;
     if (mt_heap_is_remembered(&replay->cuda.heap, block) &&
@@ -94,6 +96,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     struct ending ending = {replay, slot};
     struct mt_cuda_change change = {.ends = ends, .data = &ending};
     int rc = reach(replay, slot);
+    mt_cuda_pools_request(&replay->cuda_pools, event);
     if (!rc)
         rc = mt_cuda_event(&replay->cuda, event, &change);
     unsigned old = ending.slot;
@@ -102,6 +105,8 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
     if (block && is_of_graph(replay, block))
         note_graph(&replay->reserved.graphs[slot], block->size);
+    else if (!rc && change.made)
+        mt_cuda_pools_block(&replay->cuda_pools, change.made, true);
     if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
         struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->address);
         if (again && !mt_block_event(again))

@@ -283,6 +283,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_OBJECT:
     case MT_CUDA_OBJECT_GONE:
         return mt_cuda_objects_event(&replay->objects, event);
+    case MT_CUDA_POOL:
+    case MT_CUDA_POOL_HIGH:
+        return mt_cuda_pools_event(&replay->cuda_pools, event);
     case MT_MEMORY_LIMIT:
         replay->reserved.limit[mt_device_slot(event->device)] = event->MEMORY_LIMIT.limit;
         return 0;
@@ -382,6 +385,8 @@ static int finish(struct mt_replay *replay)
         rc = mt_replay_number(replay);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         draw_iterations(replay, slot);
+    if (mt_compact_of(replay->definitions) || mt_survey_lost(&replay->survey))
+        mt_cuda_pools_doubt(&replay->cuda_pools);
     mt_ranges_finish(&replay->tracker.ranges);
     mt_sums_sort(&replay->cuda.twice);
     mt_sums_sort(&replay->cuda.by_others);
@@ -442,6 +447,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_cuda_clear(&replay->cuda);
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
+    mt_cuda_pools_clear(&replay->cuda_pools);
     mt_holders_clear(&replay->holders);
     mt_uses_clear(&replay->uses_of_blocks);
     mt_uses_clear(&replay->uses_of_cuda);

@@ -20,6 +20,7 @@
 #include "analyzer/turns/named.h"
 #include "analyzer/uses/uses.h"
 #include "analyzer/views/groups.h"
+#include "cuda-pools.h"
 #include "filter.h"
 #include "places.h"
 #include "timeline.h"
@@ -215,6 +216,7 @@ struct mt_replay {
     struct mt_reserve reserved;
     struct mt_ooms ooms;
     struct mt_host host;
+    struct mt_cuda_pools cuda_pools;
     struct mt_cuda_objects objects;
     struct mt_samples samples;
     struct mt_holders holders;

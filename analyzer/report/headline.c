@@ -352,6 +352,7 @@ static void say_all(const struct mt_analysis *analysis, FILE *out)
         say_what_fills(analysis, device, out);
         say_remark(analysis, out);
         say_held(device, out);
+        mt_say_cuda_pools(analysis, device, out);
     }
     say_doubts(analysis, out);
     if (!device)

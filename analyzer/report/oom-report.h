@@ -25,6 +25,13 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
 void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *analysis, char *out,
                   size_t size);
 
+/* Return the pool of CUDA's with the most free memory when the request failed outside of it; NULL:
+ * none had any. And write what to do about it. */
+const struct mt_cuda_pool *mt_oom_cuda_pool(const struct mt_oom_story *story,
+                                            const struct mt_analysis *analysis);
+void mt_oom_cuda_pool_text(char *out, size_t size, const struct mt_analysis *analysis,
+                           const struct mt_cuda_pool *pool);
+
 /* Write what to do, as the summary has it: "export PYTORCH_ALLOC_CONF=... (replayed: ...)"; "":
  * nothing is known to help. */
 void mt_oom_remedy(const struct mt_oom_story *story, char *out, size_t size);

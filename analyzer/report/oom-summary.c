@@ -245,6 +245,20 @@ static bool put_garbage(FILE *out, const struct mt_oom_story *story, const struc
     return true;
 }
 
+/* Put that a pool of CUDA's has free memory, at least as much as the request lacks. Return whether
+ * it has. */
+static bool put_cuda_pool(FILE *out, const struct mt_oom_story *story,
+                          const struct mt_analysis *analysis, const struct mt_style *style)
+{
+    const struct mt_cuda_pool *pool = mt_oom_cuda_pool(story, analysis);
+    char text[700] = "Do: ";
+    if (!pool || mt_cuda_pool_free(&pool->failed) < lacking(story))
+        return false;
+    mt_oom_cuda_pool_text(text + 4, sizeof text - 4, analysis, pool);
+    put(out, text, style);
+    return true;
+}
+
 /* Put what an exception keeps, if it is as much as the request lacks. */
 static void put_exception(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
 {
@@ -327,16 +341,16 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     put_keeper(out, story, style);
     put_exception(out, story, style);
     put_late(out, story, analysis, style);
-    bool let_go = put_garbage(out, story, style);
+    bool let_go = put_garbage(out, story, style) || put_cuda_pool(out, story, analysis, style);
     const struct mt_advice *first = remedy_from(story, 0, false);
     const struct mt_advice *surer = first && !first->is_replayed
                                         ? remedy_from(story, (size_t)(first - story->advice), true)
                                         : NULL;
     const struct mt_advice *served = first_served(story, MT_SERVED_YES);
     const struct mt_advice *unknown = served ? served : first_served(story, MT_SERVED_UNKNOWN);
-    if (story->oom->of_library)
+    if (story->oom->of_library && !let_go)
         put_for_library(out, story, style);
-    else if (first)
+    else if (first && !story->oom->of_library)
         put_remedy(out, let_go ? "Or:" : "Do:", story, first, style);
     else if (let_go)
         ; /* which comes first */

@@ -381,6 +381,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     if (!story->oom->of_library)
         mt_page_pins(&page, &story->pins);
     mt_page_balance(&page, story->device);
+    mt_page_cuda_pools(&page, story->device);
     mt_page_host(&page);
     print_iterations(&page, story);
     mt_page_growth(&page, story->device);

@@ -157,6 +157,7 @@ void mt_report_details(const struct mt_analysis *analysis, FILE *out, const stru
         mt_page_precision(&page, device);
         mt_page_cached(&page, device);
         mt_page_balance(&page, device);
+        mt_page_cuda_pools(&page, device);
         mt_page_growth(&page, device);
         mt_page_leaks(&page, device);
         mt_page_idle(&page, device);

@@ -77,6 +77,11 @@ int mt_stacks_json(const struct mt_analysis *analysis, FILE *out);
  * Write nothing if no memory was allocated. */
 void mt_headline(const struct mt_analysis *analysis, FILE *out);
 
+/* Say what CUDA's memory pools kept while something else needed memory, if it is a tenth of the
+ * peak or more. */
+void mt_say_cuda_pools(const struct mt_analysis *analysis, const struct mt_device *device,
+                       FILE *out);
+
 /* Write the names of a trace's native frames into it, to read it on another machine. */
 
 struct mt_symbolized {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
+#include "preload/hooks/cuda-types.h"
 #include "preload/host/message.h"
 #include "preload/host/no-cancel.h"
+#include "preload/loader/cuda-pools.h"
 #include "preload/modules/read-objects.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
@@ -101,6 +103,16 @@ static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *devi
     return mt_enter();
 }
 
+static MT_ALWAYS_INLINE uint32_t stack_of(struct mt_thread *self)
+{
+    uint32_t stack = mt_thread_stack(self);
+    if (mt_callers_are_named) {
+        stack = mt_stack_with_caller(stack, mt_cuda_caller);
+        mt_cuda_caller = NULL;
+    }
+    return stack;
+}
+
 static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned kind,
                                     const uint64_t arguments[static MT_EVENT_ARGS])
 {
@@ -110,11 +122,7 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
-    uint32_t stack = mt_thread_stack(self);
-    if (mt_callers_are_named) {
-        stack = mt_stack_with_caller(stack, mt_cuda_caller);
-        mt_cuda_caller = NULL;
-    }
+    uint32_t stack = stack_of(self);
     mt_read_objects(self);
     mt_record(self, kind, device, stack, arguments);
     mt_leave(self);
@@ -141,6 +149,74 @@ static inline bool has_no_device(enum mt_cuda_api api, unsigned result)
     return MT_UNLIKELY(result) && mt_cuda_failed(mt_cuda_api_name(api), result);
 }
 
+static void record_pool(const struct mt_cuda_pool_state *state)
+{
+    struct mt_thread *self = mt_enter();
+    if (!self)
+        return;
+    mt_record(self, MT_CUDA_POOL, state->device, state->stack,
+              MT_ARGS(state->pool, state->threshold, state->reserved, state->used));
+    mt_record(self, MT_CUDA_POOL_HIGH, state->device, 0,
+              MT_ARGS(state->pool, state->most_reserved, state->most_used));
+    mt_leave(self);
+}
+
+void mt_cuda_pool(struct mt_cuda_call call, unsigned result, uint64_t pool, bool is_set)
+{
+    struct mt_cuda_pool_state state;
+    uint32_t stack = 0;
+    int device, saved = errno;
+    if (result || !pool || is_inside())
+        return;
+    mt_start();
+    struct mt_thread *self = mt_is_recording() ? enter(&call, &device) : NULL;
+    if (!self)
+        return;
+    if (is_set)
+        stack = stack_of(self);
+    mt_leave(self);
+    {
+        MT_CUDA_INSIDE();
+        if (!mt_cuda_pool_read(&state, pool, device, is_set, stack))
+            state.pool = MT_STREAM_UNKNOWN;
+    }
+    if (state.pool != MT_STREAM_UNKNOWN)
+        record_pool(&state);
+    errno = saved;
+}
+
+void mt_cuda_pool_created(struct mt_cuda_call call, unsigned result, void *const *pool,
+                          const struct mt_physical_properties *wanted)
+{
+    if (result || wanted->location_type != MT_LOCATION_DEVICE)
+        return;
+    mt_cuda_pools_add((uint64_t)(uintptr_t)*pool, wanted->location);
+    mt_cuda_pool(call, result, (uint64_t)(uintptr_t)*pool, false);
+}
+
+/* Record the pools of a device without memory. */
+static __attribute__((noinline, cold)) void record_pools(const struct mt_cuda_call *call)
+{
+    struct mt_cuda_pool_state state;
+    unsigned next = 0;
+    int saved = errno, device = MT_NO_DEVICE;
+    mt_start();
+    {
+        MT_CUDA_INSIDE();
+        device = device_of(call);
+    }
+    bool is_found = mt_is_recording() && (unsigned)device < 64;
+    while (is_found) {
+        {
+            MT_CUDA_INSIDE();
+            is_found = mt_cuda_pools_next(&state, 1ull << device, &next);
+        }
+        if (is_found)
+            record_pool(&state);
+    }
+    errno = saved;
+}
+
 static uint64_t read_word(const void *where)
 {
     uint64_t value;
@@ -153,6 +229,8 @@ void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *ad
 {
     if (is_inside() || has_no_device(call.api, result))
         return;
+    if (result == MT_CUDA_NO_MEMORY && mt_cuda_api_space(call.api) != MT_SPACE_HOST)
+        record_pools(&call);
     uint64_t at = result ? 0 : read_word(address);
     record_new(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
 }

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MT_CUDA_NO_MEMORY 2u     /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
 #define MT_CUDA_NO_FUNCTION 999u /* cudaErrorUnknown: the library lacks the function */
 
 struct mt_cuda_call {                    /* 16 bytes: it is passed in registers */
@@ -100,6 +101,16 @@ static inline void mt_cuda_freed(const struct mt_cuda_free *free, unsigned resul
 void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
                     uint64_t handle);
 void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size);
+
+/* Note a memory pool that the program has created. */
+struct mt_physical_properties;
+void mt_cuda_pool_created(struct mt_cuda_call call, unsigned result, void *const *pool,
+                          const struct mt_physical_properties *wanted);
+
+/* Record what a memory pool has, after a call that changed it or before one that will: is_set: the
+ * call has set its release threshold. The pools of a device are recorded when it has no memory
+ * left, too. */
+void mt_cuda_pool(struct mt_cuda_call call, unsigned result, uint64_t pool, bool is_set);
 
 /* Record that memory was copied or set. The addresses may point anywhere into a block, or be the
  * host's. Nothing is recorded in a process with PyTorch, whose blocks are not CUDA's. */

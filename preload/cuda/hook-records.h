@@ -11,6 +11,8 @@
 #include "cuda-sizes.h"
 #include "multicast.h"
 #include "preload/hooks/hooks.h"
+#include "preload/loader/cuda-pools.h"
+#include "preload/record/recorder.h"
 
 #define NUMBER(address) ((uint64_t)(uintptr_t)(address))
 #define CALL(api) CALL_OF(MT_API_##api)
@@ -54,6 +56,23 @@
 #define BEFORE_UNBOUND(api, device, place, size)                                                   \
     (NOTE_CALLER(), mt_cuda_unbinding(CALL_ON(api, device), place, size))
 #define AFTER_UNBOUND(api, device, place, size)
+
+/* Memory pools. The highest figures are recorded before they are reset, or gone. */
+#define BEFORE_POOL_CREATED(pool, wanted)
+#define AFTER_POOL_CREATED(pool, wanted)                                                           \
+    mt_cuda_pool_created(CALL_OF(MT_API_LIMIT), result, pool, wanted)
+#define BEFORE_POOL_ENDED(pool)                                                                    \
+    mt_cuda_pool(CALL_OF(MT_API_LIMIT), 0, NUMBER(pool), false);                                   \
+    mt_cuda_pools_remove(NUMBER(pool))
+#define AFTER_POOL_ENDED(pool)
+#define BEFORE_POOL_SET(pool, attribute)                                                           \
+    if ((attribute) == MT_POOL_MOST_RESERVED || (attribute) == MT_POOL_MOST_USED)                  \
+    mt_cuda_pool(CALL_OF(MT_API_LIMIT), 0, NUMBER(pool), false)
+#define AFTER_POOL_SET(pool, attribute)                                                            \
+    if ((attribute) == MT_POOL_THRESHOLD)                                                          \
+    mt_cuda_pool(CALL_OF(MT_API_LIMIT), result, NUMBER(pool), true)
+#define BEFORE_POOL_TRIMMED(pool) mt_cuda_pool(CALL_OF(MT_API_LIMIT), 0, NUMBER(pool), false)
+#define AFTER_POOL_TRIMMED(pool) mt_cuda_pool(CALL_OF(MT_API_LIMIT), result, NUMBER(pool), false)
 
 /* Contexts, CUDA modules, streams. bytes is the size of code, evaluated after a successful call. */
 #define BEFORE_MADE(api, object, bytes)

@@ -83,7 +83,7 @@ struct mt_deep_copy { /* CUDA_MEMCPY3D */
 #define MT_MEMORY_HOST 1u  /* CU_MEMORYTYPE_HOST */
 #define MT_MEMORY_ARRAY 3u /* CU_MEMORYTYPE_ARRAY; others have an address on a device */
 
-struct mt_physical_properties { /* CUmemAllocationProp: where, and more */
+struct mt_physical_properties { /* CUmemAllocationProp, CUmemPoolProps: where, and more */
     unsigned type, handle_types, location_type;
     int location;
 };

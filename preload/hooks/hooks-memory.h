@@ -226,6 +226,16 @@
     O(X, cu_library_load_file, "cuLibraryLoadFromFile", "cuLibraryLoadFromFile", 12000, 0,         \
       (void **library, const char *path, MT_LOAD_OPTIONS), (library, path, MT_LOAD_ARGUMENTS),     \
       MADE(CU_LIBRARY_LOAD_FILE, library, mt_cuda_file_bytes(path)))                               \
+    O(X, cu_pool_create, "cuMemPoolCreate", "cuMemPoolCreate", 11020, 0,                           \
+      (void **pool, const struct mt_physical_properties *wanted), (pool, wanted),                      \
+      POOL_CREATED(pool, wanted))                                                                  \
+    O(X, cu_pool_destroy, "cuMemPoolDestroy", "cuMemPoolDestroy", 11020, 0, (void *pool), (pool),  \
+      POOL_ENDED(pool))                                                                            \
+    O(X, cu_pool_set, "cuMemPoolSetAttribute", "cuMemPoolSetAttribute", 11020, 0,                  \
+      (void *pool, int attribute, void *value), (pool, attribute, value),                          \
+      POOL_SET(pool, attribute))                                                                   \
+    O(X, cu_pool_trim, "cuMemPoolTrimTo", "cuMemPoolTrimTo", 11020, 0, (void *pool, size_t keep),  \
+      (pool, keep), POOL_TRIMMED(pool))                                                            \
     O(X, cu_mem_free, "cuMemFree", "cuMemFree_v2", 3020, 0, (uint64_t address), (address),         \
       FREED(CU_MEM_FREE, address))                                                                 \
     S(X, cu_mem_free_async, "cuMemFreeAsync", "cuMemFreeAsync", "cuMemFreeAsync_ptsz", 11020,      \

@@ -5,6 +5,7 @@
 #include "preload/holders/holders.h"
 #include "preload/holders/script-end.h"
 #include "preload/hooks/pools.h"
+#include "preload/loader/cuda-pools.h"
 #include "preload/modules/node-names.h"
 #include "preload/record/clock.h"
 #include "preload/record/intern.h"
@@ -73,6 +74,7 @@ const struct mt_part mt_parts[] = {
     {.start = start_info},
     {.reset = mt_intern_reset},
     {.reset = mt_pools_reset},
+    {.reset = mt_cuda_pools_reset},
     {.start = start_requests, .reset = mt_requests_reset},
     {.reset = mt_cupti_reset},
     {.reset = mt_node_names_reset},

@@ -2,6 +2,7 @@
 #include "device-watch.h"
 #include "device-memory.h"
 #include "preload/host/own-thread.h"
+#include "preload/loader/cuda-pools.h"
 #include "preload/record/recorder.h"
 #include "preload/record/wake.h"
 
@@ -26,6 +27,7 @@ static struct {
     uint64_t seen, failed; /* devices, by bit; failed: where memory ran out. For the writer */
     bool has_changed;
     bool has_thread;
+    bool has_async; /* memory of CUDA's pools was allocated or freed */
     _Atomic uint32_t bell,
         answers; /* futexes: bell ends a pause (0 before the first); answers counts them */
     /* Below: with the lock held. */
@@ -33,6 +35,7 @@ static struct {
     uint64_t wanted, known; /* devices, by bit: to query now; queried so far */
     uint64_t repeated;      /* by bit: whose next answer is kept even if it equals the last */
     bool is_querying, is_over;
+    bool wants_pools; /* with the next answer */
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
     unsigned first, n;
@@ -54,12 +57,19 @@ void mt_watch_note(const struct mt_event *events, size_t n, uint64_t kinds)
     if (!(CHANGES & kinds))
         return;
     watch.has_changed = true;
+    watch.has_async |= (kinds & (BIT(MT_CUDA_MALLOC_ASYNC) | BIT(MT_CUDA_POOL))) != 0;
     for (size_t i = 0; i < n; i++)
         if (CHANGES >> events[i].kind & 1 && (uint16_t)events[i].device < MOST_DEVICES) {
             watch.seen |= 1ull << events[i].device;
             if (has_failed(&events[i]))
                 watch.failed |= 1ull << events[i].device;
         }
+}
+
+static void push(const struct mt_event *event)
+{
+    if (watch.n < MOST_SAMPLES)
+        watch.sample[(watch.first + watch.n++) % MOST_SAMPLES] = *event;
 }
 
 /* Keep a sample, with the lock held. time_ns is when the device answered. Where memory ran out, an
@@ -71,11 +81,32 @@ static void keep(int device, const struct mt_device_memory *memory, uint64_t tim
         return;
     watch.repeated &= ~(1ull << device);
     watch.last[device] = *memory;
-    watch.sample[(watch.first + watch.n++) % MOST_SAMPLES] = (struct mt_event){
+    push(&(struct mt_event){
         .time_ns = time_ns,
         .kind = MT_DEVICE_MEMORY,
         .device = (int16_t)device,
-        .DEVICE_MEMORY = {memory->total, memory->free, memory->own, memory->others}};
+        .DEVICE_MEMORY = {memory->total, memory->free, memory->own, memory->others}});
+}
+
+/* Keep what CUDA's pools of the devices have. */
+static void keep_pools(uint64_t devices)
+{
+    struct mt_cuda_pool_state pool;
+    for (unsigned next = 0; mt_cuda_pools_next(&pool, devices, &next);) {
+        uint64_t now = mt_now();
+        pthread_mutex_lock(&watch.lock);
+        push(
+            &(struct mt_event){.time_ns = now,
+                               .kind = MT_CUDA_POOL,
+                               .device = (int16_t)pool.device,
+                               .stack = pool.stack,
+                               .CUDA_POOL = {pool.pool, pool.threshold, pool.reserved, pool.used}});
+        push(&(struct mt_event){.time_ns = now,
+                                .kind = MT_CUDA_POOL_HIGH,
+                                .device = (int16_t)pool.device,
+                                .CUDA_POOL_HIGH = {pool.pool, pool.most_reserved, pool.most_used}});
+        pthread_mutex_unlock(&watch.lock);
+    }
 }
 
 _Atomic uint32_t mt_watch_state;
@@ -158,23 +189,27 @@ void mt_watch_request(void)
         ring();
 }
 
-/* Return the devices to query now; 0 to end. */
-static uint64_t next_wanted(void)
+/* Return the devices to query now, and whether with their pools; 0 to end. */
+static uint64_t next_wanted(bool *wants_pools)
 {
     pthread_mutex_lock(&watch.lock);
     uint64_t devices = watch.is_over ? 0 : watch.wanted | watch.known;
     watch.known = devices;
     watch.wanted = 0;
     watch.is_querying = devices != 0;
+    *wants_pools = watch.wants_pools;
+    watch.wants_pools = false;
     pthread_mutex_unlock(&watch.lock);
     return devices;
 }
 
-static void sample_and_pause(uint64_t devices)
+static void sample_and_pause(uint64_t devices, bool wants_pools)
 {
     uint32_t rung = atomic_load(&watch.bell);
     uint64_t begin = mt_now();
     sample(devices);
+    if (wants_pools)
+        keep_pools(devices);
     uint64_t pause = (mt_now() - begin) * PAUSES_FOR_A_SAMPLE;
     pthread_mutex_lock(&watch.lock);
     watch.is_querying = false;
@@ -187,6 +222,7 @@ static void sample_and_pause(uint64_t devices)
 static void *run(void *unused)
 {
     uint64_t devices;
+    bool wants_pools;
     pthread_setname_np(pthread_self(), "memtap-nvml");
     while (!atomic_load(&watch.bell))
         wait_on(&watch.bell, 0, FOR_EVER);
@@ -195,10 +231,10 @@ static void *run(void *unused)
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
             wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
         atomic_store(&mt_watch_state, MT_WATCH_QUERIES);
-        devices = next_wanted();
+        devices = next_wanted(&wants_pools);
         if (!devices)
             break;
-        sample_and_pause(devices);
+        sample_and_pause(devices, wants_pools);
         atomic_compare_exchange_strong(&mt_watch_state, &queries, MT_WATCH_WAITS);
     }
     atomic_store(&mt_watch_state, MT_WATCH_OFF);
@@ -209,7 +245,7 @@ void mt_watch_renew(void)
 {
     pthread_mutex_lock(&watch.lock);
     watch.wanted = watch.known = watch.seen = 0;
-    watch.has_changed = watch.is_over = false;
+    watch.has_changed = watch.is_over = watch.has_async = false;
     watch.n = 0;
     memset(watch.last, 0, sizeof watch.last);
     atomic_store(&watch.bell, 0);
@@ -285,6 +321,9 @@ void mt_watch_finish(void)
     if (!watch.has_thread)
         return;
     if (watch.seen) {
+        pthread_mutex_lock(&watch.lock);
+        watch.wants_pools = watch.has_async;
+        pthread_mutex_unlock(&watch.lock);
         request();
         wait_for_answer(mt_now() + LAST_WAIT_NS);
     }

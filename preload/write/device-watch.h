@@ -55,7 +55,8 @@ int mt_watch_next(struct mt_event *out);
 /* Return the next samples even if nothing has changed: a new segment has none yet. */
 void mt_watch_forget(void);
 
-/* Collect a last sample of all devices if that takes at most 0.5 s; then stop querying NVML. */
+/* Collect a last sample of all devices, and of their pools, if that takes at most 0.5 s; then stop
+ * querying NVML. */
 void mt_watch_finish(void);
 
 /* Return whether the watching thread exists. Writer only. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-cuda-calls.py MEMTAP PROGRAM NESTED NOTICED COPIES...: each CUDA call that gives or takes memory, copies or
+"""test-cuda-calls.py MEMTAP PROGRAM NESTED NOTICED POOLS COPIES...: each CUDA call that gives or takes memory, copies or
 sets it is one record of the trace, by whatever route the program got at the function, on the simulated
-device; what copies in other ways is noticed."""
+device; what copies in other ways is noticed; what CUDA's memory pools have is as CUDA reports it."""
 import collections
 import json
 import os
@@ -10,9 +10,10 @@ import subprocess
 import sys
 import tempfile
 
-memtap, program, nested, noticed, *copies = sys.argv[1:]
+memtap, program, nested, noticed, pools, *copies = sys.argv[1:]
 faults = []
 unseen = []  # the names that the last trace has
+report = {}  # of the last trace
 
 
 def record(command):
@@ -24,11 +25,29 @@ def record(command):
                              text=True, stdout=subprocess.PIPE, check=True)
         listing = subprocess.run([memtap, "dump", "--format", "json", trace], check=True, text=True,
                                  stdout=subprocess.PIPE)
+        report.update(json.loads(subprocess.run([memtap, "report", "--format", "json", trace], check=True, text=True,
+                                                stdout=subprocess.PIPE).stdout))
     events = [json.loads(line) for line in listing.stdout.splitlines()]
     unseen.extend(name for event in events if event["record"] == "info"
                   for name in re.findall(r"\w+", event["text"].partition("unseen_copies=")[2]))
     events = [event for event in events if event["record"].startswith("cuda_")]
     return ran.stdout.splitlines(), events
+
+
+def is_of_pool(event):
+    return event["record"] in ("cuda_pool", "cuda_pool_high")
+
+
+def check_pools(what):
+    """Each report of a pool is two records."""
+    expected, events = record([pools, what])
+    reports = [event for event in events if is_of_pool(event)]
+    found = [f"{'own' if now['pool'] else 'default'} {int(str(now['threshold']), 0)} {now['reserved']} {now['used']} {most['reserved']} {most['used']}"
+             for now, most in zip(reports[::2], reports[1::2])]
+    check(f"pools, {what}", expected, found)
+    default = report["devices"][0]["cuda_pools"][0]
+    if not default["default"] or not default["set_by"]["function"].startswith("set_threshold"):
+        faults.append(f"pools, {what}: {default}")
 
 
 def as_line(event):
@@ -64,6 +83,7 @@ def check_life(what, events):
 for route in ("linked", "dlsym", "lookup", "runtime"):
     for calls in [program, *copies]:
         expected, events = record([calls, route])
+        events = [event for event in events if not is_of_pool(event)]
         check(route, expected, [as_line(event) for event in events])
         check_life(route, events)
         print(f"{route}: {len(events)} records")
@@ -72,6 +92,7 @@ for route in ("linked", "dlsym", "lookup", "runtime"):
     expected, _ = record([noticed, route])
     if unseen != expected:
         faults.append(f"{route}: noticed {unseen}, not {expected}")
+    check_pools(route)
 
 # A runtime that asks the driver: the runtime's call is the record.
 expected, events = record([sys.executable, "-c",

@@ -37,7 +37,7 @@ class Run:
         for event in map(json.loads, listing.stdout.splitlines()):
             if event["record"] == "info" and event["text"].startswith("cupti="):
                 self.cupti = event["text"].partition("=")[2]
-            if event["record"].startswith("cuda_"):
+            if event["record"].startswith("cuda_") and "api" in event:
                 self.lines.append(f"{event['record']} {event['api']} {event.get('size', 0)}")
                 self.devices.add(event["device"])
 

@@ -53,6 +53,8 @@ _Static_assert(MT_MEMORY_ARRAY == (unsigned)CU_MEMORYTYPE_ARRAY, "has another nu
 
 SAME_MEMBER(struct mt_physical_properties, location_type, CUmemAllocationProp, location);
 SAME_MEMBER(struct mt_physical_properties, location, CUmemAllocationProp, location.id);
+SAME_MEMBER(struct mt_physical_properties, location_type, CUmemPoolProps, location);
+SAME_MEMBER(struct mt_physical_properties, location, CUmemPoolProps, location.id);
 _Static_assert(MT_LOCATION_DEVICE == CU_MEM_LOCATION_TYPE_DEVICE, "has another number");
 _Static_assert(MT_POINTER_DEVICE == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "has another number");
 #if CUDA_VERSION >= 12010
