@@ -96,7 +96,7 @@ struct mt_composer {
     struct mt_import_extent *first_blocks, *first_segments;
     size_t n_first_blocks, first_blocks_capacity, n_first_segments, first_segments_capacity;
     uint64_t unknown[MT_IMPORT_DEVICES]; /* bytes from before a profile that no event explains */
-    uint64_t allocated[MT_IMPORT_DEVICES], reserved[MT_IMPORT_DEVICES];
+    uint64_t allocated[MT_IMPORT_DEVICES], reserved[MT_IMPORT_PLACES];
     struct mt_spool spool;
     uint64_t time_ns;
     size_t next_note;

@@ -97,13 +97,26 @@ static void write_page(struct mt_composer *self, unsigned device, uint32_t threa
     }
 }
 
+static void write_pinned(struct mt_composer *self, const struct mt_import_extent *segment,
+                         uint32_t thread, uint32_t stack, bool is_free)
+{
+    unsigned nowhere = (unsigned)MT_NO_DEVICE;
+    if (is_free)
+        WRITE(self, MT_CUDA_FREE, nowhere, thread, stack, segment->address, MT_API_CUDA_FREE_HOST);
+    else
+        WRITE(self, MT_CUDA_MALLOC, nowhere, thread, stack, segment->address, segment->size, 0,
+              MT_API_CUDA_HOST_ALLOC);
+}
+
 void mt_compose_segment(struct mt_composer *self, const struct mt_import_extent *segment,
                         uint32_t whence, bool is_free)
 {
     uint32_t stack = mt_compose_whence(self, whence)->stack;
     uint32_t thread = mt_compose_thread(self, mt_compose_whence(self, whence));
     self->reserved[segment->device] += is_free ? -segment->size : segment->size;
-    if (segment->is_pages)
+    if (segment->device == MT_IMPORT_HOST)
+        write_pinned(self, segment, thread, stack, is_free);
+    else if (segment->is_pages)
         write_page(self, segment->device, thread, stack, segment->address, segment->size, !is_free);
     else if (is_free)
         WRITE(self, MT_CUDA_FREE, segment->device, thread, stack, segment->address,

@@ -181,8 +181,17 @@ static void each_page(struct mt_composer *self, const struct mt_import_event *ev
         (is_map ? add_segment : remove_segment)(self, event, event->address + i * PAGE, PAGE, true);
 }
 
+/* Of page-locked memory only segments are written: what CUDA allocated for it. */
+static bool is_of_host(const struct mt_import_event *event)
+{
+    return event->device == MT_IMPORT_HOST && event->action != MT_ACTION_SEGMENT_ALLOC &&
+           event->action != MT_ACTION_SEGMENT_FREE;
+}
+
 static void do_event(struct mt_composer *self, const struct mt_import_event *event)
 {
+    if (is_of_host(event))
+        return;
     switch (event->action) {
     case MT_ACTION_ALLOC:
         do_alloc(self, event);
@@ -315,7 +324,7 @@ static void compare_end(struct mt_composer *self)
                                                 .tag = segment->whence,
                                                 .device = (uint16_t)segment->device,
                                                 .is_small = segment->is_small});
-        for (uint64_t j = 0; j < segment->count; j++)
+        for (uint64_t j = 0; j < segment->count && segment->device != MT_IMPORT_HOST; j++)
             compare_block(self, segment, &records->block[segment->first + j]);
     }
 }
@@ -414,9 +423,6 @@ int mt_compose(struct mt_records *records, struct mt_import_summary *summary)
     summary->lacks_times = records->lacks_times;
     summary->lacks_stacks = !records->has_frames;
     summary->lacks_segments = !records->is_snapshot;
-    summary->of_host = records->is_snapshot && !records->cut_devices ? records->n_events : 0;
-    for (unsigned i = 0; i < records->n_traces && summary->of_host; i++)
-        summary->of_host -= records->trace[i].count;
     summary->cut_devices = records->cut_devices;
     summary->is_profile = records->is_profile && !records->is_snapshot;
     reset(self);

@@ -127,9 +127,6 @@ void mt_import_notes(const struct mt_import_summary *summary, FILE *out)
         fprintf(out, "Note: the file contradicts itself: %s allocated, but only %s reserved\n",
                 mt_size_text(count, summary->most_allocated),
                 mt_size_text(other, summary->in_reserved));
-    if (summary->of_host)
-        fprintf(out, "Note: %s events of pinned host memory are left out\n",
-                mt_count_text(count, summary->of_host));
     const struct {
         bool holds;
         const char *text;

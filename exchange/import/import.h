@@ -10,7 +10,6 @@
 /* What is reported about the import. */
 struct mt_import_summary {
     uint64_t events;     /* of the file */
-    uint64_t of_host;    /* of them, which are left out */
     uint64_t before;     /* blocks allocated before the first event */
     uint64_t freed_only; /* those with only a free: size as requested, no stack */
     uint64_t differing;  /* blocks at the end that the events do not account for, or only with

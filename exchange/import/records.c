@@ -24,7 +24,7 @@
     K(POOL, "pool_id") K(SEGMENT_POOL, "segment_pool_id") K(FORWARD, "forward_frames")             \
     K(METADATA, "user_metadata") K(CATEGORY, "category") K(SETTINGS, "PYTORCH_CUDA_ALLOC_CONF")         \
     K(CAT, "cat") K(PHASE, "ph") K(THREAD, "tid") K(DURATION, "dur") K(ID, "id")                   \
-    K(CALL_FROM, "CallFrom")
+    K(CALL_FROM, "CallFrom") K(HOST_TRACES, "host_traces")
 /* clang-format on */
 
 #define MOST_LANES 1000000u /* streams and pools together */
@@ -222,7 +222,9 @@ static int take_segment(struct mt_records *records, const struct dict *dict, mt_
         .size = size_of(dict, KEY_TOTAL),
         .first = has_blocks ? blocks->first : 0,
         .count = has_blocks ? blocks->count : 0,
-        .device = (int16_t)(device >= 0 && device < (int64_t)MT_IMPORT_DEVICES ? device : 0),
+        .device = (int16_t)(device == -1                                         ? MT_IMPORT_HOST
+                            : device >= 0 && device < (int64_t)MT_IMPORT_DEVICES ? device
+                                                                                 : 0),
         .is_expandable = number(dict, KEY_EXPANDABLE) != 0,
         .is_small = !strcmp(text(records, dict, KEY_TYPE), "small")};
     place_blocks(records, segment);
@@ -248,6 +250,17 @@ static int take_note(struct mt_records *records, const struct dict *dict, mt_cel
     return records->script->rc;
 }
 
+/* Process the list of a device's events, or of the host's. */
+static void take_trace(struct mt_records *records, unsigned place, const struct mt_object *trace)
+{
+    if (records->n_traces <= place)
+        records->n_traces = place + 1;
+    if (trace->kind == MT_RECORD_EVENT && trace->first + trace->count <= records->n_events) {
+        records->trace[place].first = trace->first;
+        records->trace[place].count = trace->count;
+    }
+}
+
 /* Process the list of traces, whose index is the device. */
 static void take_traces(struct mt_records *records, mt_cell cell)
 {
@@ -255,13 +268,8 @@ static void take_traces(struct mt_records *records, mt_cell cell)
     for (size_t i = 0; traces && i < traces->n; i++) {
         const struct mt_object *trace = mt_graph_list(&records->graph, traces->items[i]);
         records->cut_devices |= i >= MT_IMPORT_DEVICES;
-        if (!trace || i >= MT_IMPORT_DEVICES)
-            continue;
-        records->n_traces = (unsigned)i + 1;
-        if (trace->kind == MT_RECORD_EVENT && trace->first + trace->count <= records->n_events) {
-            records->trace[i].first = trace->first;
-            records->trace[i].count = trace->count;
-        }
+        if (trace && i < MT_IMPORT_DEVICES)
+            take_trace(records, (unsigned)i, trace);
     }
 }
 
@@ -412,6 +420,10 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
         records->is_snapshot = true;
         if (has(dict, KEY_TRACES))
             take_traces(records, dict->value[KEY_TRACES]);
+        const struct mt_object *host = mt_graph_list(
+            &records->graph, has(dict, KEY_HOST_TRACES) ? dict->value[KEY_HOST_TRACES] : 0);
+        if (host)
+            take_trace(records, MT_IMPORT_HOST, host);
     } else if (has(dict, KEY_TRACE_EVENTS)) {
         records->is_profile = true;
         mt_cell base = has(dict, KEY_BASE_TIME) ? dict->value[KEY_BASE_TIME] : 0;

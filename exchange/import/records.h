@@ -177,6 +177,8 @@ enum mt_record {
 };
 
 #define MT_IMPORT_DEVICES 64u
+#define MT_IMPORT_HOST MT_IMPORT_DEVICES /* in place of a device: page-locked memory */
+#define MT_IMPORT_PLACES (MT_IMPORT_DEVICES + 1)
 #define MT_IMPORT_RUNS 1024u
 
 struct mt_records {
@@ -206,9 +208,9 @@ struct mt_records {
     size_t n_frames, frames_capacity, frame_nodes_capacity;
     struct mt_address_map pair_of, frame_of; /* by name and file, and line */
     uint32_t n_pairs;
-    struct { /* of each device's events, in the spool */
+    struct { /* of each device's events, and the host's, in the spool */
         uint64_t first, count;
-    } trace[MT_IMPORT_DEVICES];
+    } trace[MT_IMPORT_PLACES];
     unsigned n_traces;
     uint64_t run[MT_IMPORT_RUNS]; /* first event of each run of rising times in a profile */
     unsigned n_runs;

@@ -157,10 +157,15 @@ def check_requests():
                event("alloc", BASE + 2560, 100, 1002, [], forward_frames=FORWARD, category="x", user_metadata="another tool's"),
                free("requested", BASE, 1003), free("requested", BASE + 1024, 1004), free("completed", BASE + 1024, 1005), free("completed", BASE, 1006)]
     made = {"segments": [], "device_traces": [entries], "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"},
-            "host_traces": [[event("alloc", 4096, 512, 1)]]}
+            "host_traces": [event("segment_alloc", 4096, 512, 900), event("alloc", 4096, 512, 900), event("segment_free", 8192, 64, 1007)],
+            "host_segments": [{"device": -1, "address": 1 << 16, "total_size": 128, "segment_type": "small", "frames": [],
+                               "blocks": [block(1 << 16, 128, "active_allocated")]}]}
     for data, name in (pickle.dumps(made), "r.pickle"), (json.dumps(made).encode(), "r.json"):
         events, said = imported(data, name)
-        assert "1 events of pinned host memory" in said, said
+        pinned = [(one["kind"], one["api"], one["address"], one.get("size")) for one in events if one["device"] == -1]
+        assert pinned == [("cuda_malloc", "cudaHostAlloc", 8192, 64), ("cuda_malloc", "cudaHostAlloc", 1 << 16, 128),
+                          ("cuda_malloc", "cudaHostAlloc", 4096, 512), ("cuda_free", "cudaFreeHost", 8192, None)], (pinned, said)
+        assert not [one for one in events if one["kind"].startswith("cuda_") and one["device"] != -1], "a segment of a device"
         kept = [(one["kind"], one.get("stream", one.get("unused", one.get("address")))) for one in events
                 if one["kind"] in ("request_stream", "request", "free_waits", "free_done", "named")]
         # The block of 100 bytes has a thread of its own: autograd's.
