@@ -213,8 +213,8 @@ enum mt_about {
      * or a graph that was built node by node. count: how often since the last such event. */      \
     M(UNSEEN_WORK, 51, "unseen_work", OTHER,                                                       \
       F(name, PLAIN) F(count, PLAIN))                                                          \
-    /* PyTorch requested so many bytes of the page-locked memory of the host at address, which its  \
-     * allocator has just allocated, and rounded them up. */                                       \
+    /* So many bytes of the memory at address were requested, which CUDA has just allocated:       \
+     * PyTorch's allocator rounded page-locked memory up; or CUDA added to its rows (pitch). */                                       \
     M(HOST_REQUEST, 52, "host_request", OTHER,                                                     \
       F(address, DELTA) F(requested, PLAIN))                                                       \
     /* What a memory pool of CUDA's has reserved, and how much of that is in use, bytes. pool: its \

@@ -158,9 +158,10 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
     device->by_rule = calloc(mt_rules_count(replay->question.rules), sizeof *device->by_rule);
     if (!device->by_rule)
         return -ENOMEM;
-    int rc = device->of_cuda ? judge(device, &replay->cuda.heap, NULL, slot, &device->context)
-                             : judge(device, &replay->blocks, &replay->reserved.of_blocks, slot,
-                                     &device->context);
+    int rc =
+        device->of_cuda
+            ? judge(device, &replay->cuda.heap, &replay->of_cuda_blocks, slot, &device->context)
+            : judge(device, &replay->blocks, &replay->reserved.of_blocks, slot, &device->context);
     for (size_t i = 0; !rc && i < device->n_verdicts; i++)
         count(device, &device->verdicts[i]);
     if (!rc)

@@ -103,6 +103,10 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     struct mt_block *block = rc || event->kind == MT_CUDA_FREE_FAILED ? NULL : change.made;
     if (block)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
+    if (block && replay->of_cuda_blocks.n && /* not that of an earlier block */
+        mt_block_requests_set(&replay->of_cuda_blocks, mt_heap_index(&replay->cuda.heap, block),
+                              (struct mt_block_request){0}))
+        return -ENOMEM;
     if (block && is_of_graph(replay, block))
         note_graph(&replay->reserved.graphs[slot], block->size);
     else if (!rc && change.made)
@@ -135,6 +139,17 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     else if (mt_is_of_library(replay->definitions, event->stack))
         rc = mt_replay_library_oom(replay, event);
     return rc;
+}
+
+int mt_replay_cuda_request(struct mt_replay *replay, const struct mt_event *event)
+{
+    const struct mt_heap *heap = &replay->cuda.heap;
+    const struct mt_block *block = mt_heap_at(heap, event->address);
+    uint64_t unused = block ? block->size - event->HOST_REQUEST.requested : 0;
+    if (!block || event->HOST_REQUEST.requested > block->size || unused > UINT32_MAX)
+        return 0;
+    return mt_block_requests_set(&replay->of_cuda_blocks, mt_heap_index(heap, block),
+                                 (struct mt_block_request){.unused = (uint32_t)unused});
 }
 
 /* Replay a CUDA call. An unmap may cover several pieces, each of which may end a block. */

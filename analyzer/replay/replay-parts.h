@@ -122,6 +122,9 @@ int mt_replay_free_of_pool(struct mt_replay *replay, const struct mt_block *made
 /* Handle an event of CUDA's own memory. 0 or -ENOMEM. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);
 
+/* Replay that less was requested than CUDA has allocated. 0 or -ENOMEM. */
+int mt_replay_cuda_request(struct mt_replay *replay, const struct mt_event *event);
+
 /* Number the iterations, at the end: by ranges that are named so, or by the optimizer's steps and
  * the like; where there are none, by the turns of the program's loop. 0 or -ENOMEM. */
 int mt_replay_number(struct mt_replay *replay);

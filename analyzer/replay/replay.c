@@ -276,7 +276,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
             return -ENOMEM;
         return mt_replay_cuda(replay, event);
     case MT_HOST_REQUEST:
-        return mt_host_event(&replay->host, event, replay->events);
+        return mt_host_event(&replay->host, event, replay->events)
+                   ? -ENOMEM
+                   : mt_replay_cuda_request(replay, event);
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
         return mt_cuda_event(&replay->cuda, event, &(struct mt_cuda_change){0});
@@ -459,6 +461,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_block_requests_clear(&replay->reserved.of_blocks);
     mt_block_requests_clear(&replay->reserved.of_segments);
     mt_block_requests_clear(&replay->reserved.of_pieces);
+    mt_block_requests_clear(&replay->of_cuda_blocks);
     mt_address_map_clear(&replay->reserved.waiting);
     mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);

@@ -217,6 +217,7 @@ struct mt_replay {
     struct mt_ooms ooms;
     struct mt_host host;
     struct mt_cuda_pools cuda_pools;
+    struct mt_block_requests of_cuda_blocks; /* by records of the heap of CUDA's */
     struct mt_cuda_objects objects;
     struct mt_samples samples;
     struct mt_holders holders;

@@ -46,6 +46,10 @@ static void print_peak(const struct mt_page *page, const struct mt_device *devic
             mt_device_text(more, device->device), mt_size_text(size, device->at.allocated),
             device->of_cuda ? " by CUDA calls" : "", mt_time_text(time, device->at.time_ns));
     mt_page_phase(page, device);
+    if (device->of_cuda && device->unused > device->at.allocated / WORTH_ROUNDING)
+        fprintf(page->out, "  %s used for %s requested: rows are padded (pitch)\n",
+                mt_size_text(size, device->at.allocated),
+                mt_size_text(more, device->at.allocated - device->unused));
     if (device->of_cuda)
         return;
     fprintf(page->out, "  PyTorch reserved %s (%s of it unused cache)\n",

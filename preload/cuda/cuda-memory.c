@@ -247,6 +247,18 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
                    MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
 }
 
+/* Record how much of memory that is new was requested. */
+static void record_request(unsigned result, const void *address, uint64_t requested)
+{
+    if (result || is_inside())
+        return;
+    struct mt_thread *self = mt_is_recording() ? mt_enter() : NULL;
+    if (!self)
+        return;
+    mt_record(self, MT_HOST_REQUEST, MT_NO_DEVICE, 0, MT_ARGS(read_word(address), requested));
+    mt_leave(self);
+}
+
 /* PyTorch's allocator of page-locked memory rounds up to a power of two, or beyond a threshold not
  * at all. It may also allocate memory for later requests. */
 static bool is_rounded_to(uint64_t requested, uint64_t size)
@@ -259,13 +271,14 @@ void mt_cuda_host_requested(unsigned result, const void *address, uint64_t size)
 {
     uint64_t requested = mt_pinned_request;
     mt_pinned_request = 0;
-    if (result || !requested || !is_rounded_to(requested, size) || is_inside())
-        return;
-    struct mt_thread *self = mt_is_recording() ? mt_enter() : NULL;
-    if (!self)
-        return;
-    mt_record(self, MT_HOST_REQUEST, MT_NO_DEVICE, 0, MT_ARGS(read_word(address), requested));
-    mt_leave(self);
+    if (requested && is_rounded_to(requested, size))
+        record_request(result, address, requested);
+}
+
+void mt_cuda_requested(unsigned result, const void *address, uint64_t size, uint64_t requested)
+{
+    if (requested < size)
+        record_request(result, address, requested);
 }
 
 /* Freeing NULL is allowed and does nothing. A free alone does not start a recording. */

@@ -78,6 +78,9 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
 /* After mt_cuda_allocated of page-locked memory: record what PyTorch requested of it, if known. */
 void mt_cuda_host_requested(unsigned result, const void *address, uint64_t size);
 
+/* After mt_cuda_allocated of pitched memory: record what was requested, without the padding. */
+void mt_cuda_requested(unsigned result, const void *address, uint64_t size, uint64_t requested);
+
 /* A free's data for after the call, read before it, while the memory exists. */
 struct mt_cuda_free {
     struct mt_cuda_call call;

@@ -33,6 +33,10 @@
 #define AFTER_ALLOCATED_PINNED(api, address, size)                                                 \
     mt_cuda_allocated(CALL(api), result, address, size);                                           \
     mt_cuda_host_requested(result, address, size)
+#define BEFORE_ALLOCATED_PADDED(api, address, size, requested)
+#define AFTER_ALLOCATED_PADDED(api, address, size, requested)                                      \
+    mt_cuda_allocated(CALL(api), result, address, size);                                           \
+    mt_cuda_requested(result, address, size, requested)
 #define BEFORE_ALLOCATED_ASYNC(api, address, size, stream)
 #define AFTER_ALLOCATED_ASYNC(api, address, size, stream)                                          \
     mt_cuda_allocated_async(CALL(api), result, address, size, stream)

@@ -32,11 +32,13 @@
     R1(X, cuda_malloc_pitch, "cudaMallocPitch",                                                    \
       (void **address, size_t *pitch, size_t width, size_t height),                                \
       (address, pitch, width, height),                                                             \
-      ALLOCATED(CUDA_MALLOC_PITCH, address, (result ? width : *pitch) * height))                   \
+      ALLOCATED_PADDED(CUDA_MALLOC_PITCH, address, (result ? width : *pitch) * height,             \
+        width * height))                                                                           \
     R1(X, cuda_malloc_3d, "cudaMalloc3D", (struct mt_pitched *out, struct mt_extent extent),       \
       (out, extent),                                                                               \
-      ALLOCATED(CUDA_MALLOC_3D, &out->address,                                                     \
-       (result ? extent.width : out->pitch) * extent.height * extent.depth))                       \
+      ALLOCATED_PADDED(CUDA_MALLOC_3D, &out->address,                                              \
+       (result ? extent.width : out->pitch) * extent.height * extent.depth,                        \
+       extent.width * extent.height * extent.depth))                                               \
     R1(X, cuda_malloc_array, "cudaMallocArray",                                                    \
       (void **array, const struct mt_texel *texel, size_t width, size_t height, unsigned flags),   \
       (array, texel, width, height, flags),                                                        \
@@ -117,7 +119,8 @@
     O(X, cu_mem_alloc_pitch, "cuMemAllocPitch", "cuMemAllocPitch_v2", 3020, 0,                     \
       (uint64_t *address, size_t *pitch, size_t width, size_t height, unsigned element),           \
       (address, pitch, width, height, element),                                                    \
-      ALLOCATED(CU_MEM_ALLOC_PITCH, address, (result ? width : *pitch) * height))                  \
+      ALLOCATED_PADDED(CU_MEM_ALLOC_PITCH, address, (result ? width : *pitch) * height,            \
+        width * height))                                                                           \
     O(X, cu_mem_alloc_managed, "cuMemAllocManaged", "cuMemAllocManaged", 6000, 0,                  \
       (uint64_t *address, size_t size, unsigned flags), (address, size, flags),                    \
       ALLOCATED(CU_MEM_ALLOC_MANAGED, address, size))                                              \

@@ -14,6 +14,7 @@ memtap, program, nested, noticed, pools, *copies = sys.argv[1:]
 faults = []
 unseen = []  # the names that the last trace has
 report = {}  # of the last trace
+requests = []  # what it says was requested of padded rows
 
 
 def record(command):
@@ -30,6 +31,7 @@ def record(command):
     events = [json.loads(line) for line in listing.stdout.splitlines()]
     unseen.extend(name for event in events if event["record"] == "info"
                   for name in re.findall(r"\w+", event["text"].partition("unseen_copies=")[2]))
+    requests[:] = [event["requested"] for event in events if event["record"] == "host_request"]
     events = [event for event in events if event["record"].startswith("cuda_")]
     return ran.stdout.splitlines(), events
 
@@ -86,6 +88,8 @@ for route in ("linked", "dlsym", "lookup", "runtime"):
         events = [event for event in events if not is_of_pool(event)]
         check(route, expected, [as_line(event) for event in events])
         check_life(route, events)
+        if requests != ([1000 * 30, 1000 * 60, 500 * 10] if calls == program else []):
+            faults.append(f"{route}: {requests} were requested of padded rows")
         print(f"{route}: {len(events)} records")
         if unseen:
             faults.append(f"{route}: {unseen} were noticed, which are all recorded")

@@ -108,6 +108,22 @@ START_TEST(requests_are_of_their_blocks)
 }
 END_TEST
 
+/* CUDA pads rows: what was requested of a device's memory is of that block only. */
+START_TEST(padding_was_not_requested)
+{
+    mt_build_event4(builder, MT_CUDA_MALLOC, BASE, 1000, 0, MT_API_CUDA_MALLOC_PITCH);
+    mt_build_event(builder, MT_HOST_REQUEST, BASE, 600, 0);
+    mt_build_event4(builder, MT_CUDA_MALLOC, 2 * BASE, 500, 0, MT_API_CUDA_MALLOC);
+    analyze();
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->unused, 400);
+    mt_analysis_destroy(&analysis);
+    mt_build_event(builder, MT_CUDA_FREE, BASE, MT_API_CUDA_FREE, 0);
+    mt_build_event4(builder, MT_CUDA_MALLOC, BASE, 2000, 0, MT_API_CUDA_MALLOC);
+    analyze();
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->unused, 0);
+}
+END_TEST
+
 START_TEST(memory_of_devices_is_none)
 {
     mt_build_event(builder, MT_CUDA_MALLOC, BASE, 4 * MT_MIB, 0);
@@ -162,6 +178,7 @@ int main(void)
     tcase_add_test(tests, another_moment_can_be_queried);
     tcase_add_test(tests, what_failed_changes_nothing);
     tcase_add_test(tests, requests_are_of_their_blocks);
+    tcase_add_test(tests, padding_was_not_requested);
     tcase_add_test(tests, memory_of_devices_is_none);
     tcase_add_test(tests, the_nearest_answer_counts);
     return RUN_TESTS(tests);
