@@ -83,7 +83,8 @@ def is_kept(promised, first, again, same_calls):
     evaluated after it is not promised."""
     step, at = first["at"][0], tuple(again["at"])
     if promised.startswith("serves this request"):
-        return campaign.further(again, first, same_calls)
+        is_unknown = not same_calls and again["ended"] != "whole" and again["at"] == first["at"]
+        return None if is_unknown else campaign.further(again, first, same_calls)
     if promised == "may be served":
         return None
     if again["ended"] == "whole":
@@ -164,7 +165,8 @@ class Job:
         change, more, setting = remedy
         parts = [] if change == "set" else [f"checkpoint:{more}"] if change == "checkpoint" else change.split("+")
         name = "+".join([*([setting] if setting else []), *parts])
-        if any(part not in FOLLOWED and not part.startswith("checkpoint:") for part in parts):
+        is_left = self.name == "ddp" and "offload:parameters" in parts  # instead of DDP
+        if is_left or any(part not in FOLLOWED and not part.startswith("checkpoint:") for part in parts):
             return [name, promised, "not tried", ""]
         code, output = self.run(plain, memory, parts, setting)
         same_calls = not parts or parts == ["batch:1/2"]
