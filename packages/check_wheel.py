@@ -23,7 +23,9 @@ LOADER = re.compile(r"ld-linux-[\w-]+\.so\.\d")
 MUST_HAVE = (
     "scripts/memtap",
     "data/lib/memtap/libmemtap.so",
+    "data/lib/memtap/libmemtap-attach.so",
     "data/lib/memtap/libmemtap-cupti.so",
+    "data/lib/memtap/libmemtap-under-lock.so",
     "data/lib/memtap/libmemtap-reader.so",
     "data/lib/memtap/simulator/libcuda.so.1",
     "data/share/memtap/memtap.html",

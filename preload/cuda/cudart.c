@@ -77,6 +77,13 @@ static bool is_cudart(const void *function)
     return slash && !strncmp(slash + 1, name, sizeof name - 1);
 }
 
+/* Return whether the program's look-ups find us, as they do unless memtap attach has loaded us. */
+static bool is_preloaded(void)
+{
+    void *program = mt_loaded_open(NULL, RTLD_LAZY);
+    return !program || mt_is_ours(mt_real_dlsym(program, "memtap_mark"));
+}
+
 /* Return what the caller would have got without us. Other libraries may be preloaded over CUDA, as
  * we are. Callers would have got one that comes after us. One that comes before us is the caller
  * now, and wants the next one. */
@@ -86,7 +93,8 @@ static void *find(void *scope, const char *symbol)
     if (next && !is_cudart(next))
         return next;
     void *found = scope == RTLD_NEXT ? next : mt_scope_symbol(scope, symbol);
-    if (found && (mt_is_ours(found) || found == mt_real_dlsym(RTLD_DEFAULT, symbol)))
+    if (found &&
+        (mt_is_ours(found) || (found == mt_real_dlsym(RTLD_DEFAULT, symbol) && is_preloaded())))
         found = next;
     return found;
 }

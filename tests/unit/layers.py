@@ -7,6 +7,7 @@ MAY_INCLUDE = {
     "settings": {"settings"},
     "preload": {"preload", "settings", "trace-format"},
     "cupti": {"cupti", "preload", "trace-format"},
+    "attach": {"attach", "preload", "settings"},
     "analyzer": {"analyzer", "settings", "trace-format"},
     "nightly": {"nightly", "analyzer", "settings", "trace-format"},
     "planner": {"planner", "analyzer", "settings", "trace-format"},
@@ -64,7 +65,7 @@ SUBFOLDERS = {
     ],
     "planner": ["allocator", "requests", "changes", "plan", "advice", "answer"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
-    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "metrics", "copies", "fit", "ranks", "commands"],
+    "tools": ["completion", "terminal", "input", "launch", "attach", "serve", "top", "metrics", "copies", "fit", "ranks", "commands"],
     "simulator/core": ["base", "device", "values", "memory", "streams", "process"],
 }
 

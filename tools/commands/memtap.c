@@ -2,6 +2,7 @@
 /* The memtap command: the table of its subcommands. */
 #include "commands.h"
 #include "settings/nearest.h"
+#include "tools/attach/command.h"
 #include "tools/copies/command.h"
 #include "tools/input/check-arguments.h"
 #include "tools/input/trace-arguments.h"
@@ -66,6 +67,15 @@ static const struct mt_command commands[] = {
      "Stops recordings and completes their traces. The programs continue, with memtap loaded\n"
      "and doing nothing; memtap start PID starts another recording.",
      mt_no_options, 0, mt_stop_recordings},
+    {"attach", "[OPTION]... PID...", "record a program that was started without memtap",
+     "Loads memtap into a running program and records it from now on. Its threads run meanwhile;\n"
+     "one is stopped for milliseconds. Memory allocated before is in PyTorch's totals only. The\n"
+     "recording's settings are MEMTAP_* of this command's environment (libmemtap(7)).",
+     mt_attach_options, 0, mt_run_attach, .maps_programs = true},
+    {"detach", "PID...", "end the recording of memtap attach; the program continues",
+     "Ends a recording that memtap attach began: completes the trace, and sets all calls of the\n"
+     "program back. memtap's library stays loaded and does nothing.",
+     mt_detach_options, 0, mt_run_detach, .maps_programs = true},
     {"oom", "[OPTION]... [TRACE]...", "explain why memory ran out",
      "Explains the last time that a program ran out of memory: what was requested, and by\n"
      "which line; what was live; why the free memory could not be used; what would help.",
@@ -314,7 +324,8 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
                         : mt_fail_usage(command, "no subcommand given");
     if (!command->runs_command) {
         signal(SIGPIPE, SIG_DFL); /* memtap dump ... | head ends quietly */
-        mt_bounds_begin();
+        if (!command->maps_programs)
+            mt_bounds_begin();
     }
     return command->run(command, argc, argv);
 }

@@ -59,6 +59,7 @@ struct mt_command {
     /* The command's verbs, whose names begin with its name, terminated by a zeroed row; run is then
      * NULL. */
     const struct mt_command *verbs;
+    bool maps_programs; /* it maps the files of a running program, however large: no bounds */
 };
 
 /* Parse a command line's options into the command's arguments. Return the first operand's index, or
