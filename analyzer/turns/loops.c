@@ -222,7 +222,7 @@ static struct mt_turned climb(struct mt_loop_finder *f, const struct mt_loop_nod
         enum times times = times_of(f, node, (unsigned)i);
         if (times != ONCE && (sign == MT_TURN_CALLED_AGAIN || i + 1 < (int)node->depth))
             return turn(0, sign);
-        if (times != ONCE)
+        if (times != ONCE && sign != MT_TURN_OTHER_AGAIN)
             sign = MT_TURN_PERHAPS_AGAIN;
         is_doubtful |= times == SEVERAL;
         if (n) {
@@ -234,7 +234,7 @@ static struct mt_turned climb(struct mt_loop_finder *f, const struct mt_loop_nod
         if (!is_known && unknown < 0)
             unknown = i;
     }
-    if (unknown < 0)
+    if (unknown < 0 || sign == MT_TURN_OTHER_AGAIN)
         return turn(0, sign);
     return turn(unknown_loop(f, path[unknown], (unsigned)unknown, frame_of(f, path[unknown])->line),
                 sign == MT_TURN_AGAIN ? MT_TURN_PERHAPS_AGAIN : sign);
@@ -285,7 +285,9 @@ static struct mt_turned step(struct mt_loop_finder *f, const struct mt_loop_node
         depth++;
     if (depth == from->depth && depth == to->depth)
         return climb(f, to, (int)depth - 1,
-                     again == MT_AGAIN_SURELY ? MT_TURN_AGAIN : MT_TURN_PERHAPS_AGAIN);
+                     again == MT_AGAIN_SURELY  ? MT_TURN_AGAIN
+                     : again == MT_AGAIN_OTHER ? MT_TURN_OTHER_AGAIN
+                                               : MT_TURN_PERHAPS_AGAIN);
     if (depth < from->depth && depth < to->depth &&
         is_one_function(frame_of(f, a[depth]), frame_of(f, b[depth])))
         return between_lines(f, from, to, depth);
@@ -304,13 +306,13 @@ static struct mt_turned known_step(struct mt_loop_finder *f, uint32_t from, uint
     uint64_t key = (uint64_t)from << 34 | (uint64_t)to << 2 | again;
     uint32_t known = mt_address_map_get(&f->steps, key);
     if (known--)
-        return (struct mt_turned){.loop = (uint8_t)(known >> 3),
-                                  .sign = (uint8_t)(known & 3),
-                                  .is_doubtful = known >> 2 & 1};
+        return (struct mt_turned){.loop = (uint8_t)(known >> 4),
+                                  .sign = (uint8_t)(known & 7),
+                                  .is_doubtful = known >> 3 & 1};
     struct mt_turned turned = step(f, &f->node[from], &f->node[to], again);
     if (mt_address_map_put(
             &f->steps, key,
-            ((uint32_t)turned.loop << 3 | (uint32_t)turned.is_doubtful << 2 | turned.sign) + 1))
+            ((uint32_t)turned.loop << 4 | (uint32_t)turned.is_doubtful << 3 | turned.sign) + 1))
         return turn(0, MT_TURN_BACK);
     return turned;
 }
@@ -367,7 +369,7 @@ static struct mt_turned turned_at(struct mt_loop_finder *f, uint32_t last, uint3
         return turn(0, MT_TURN_BACK);
     struct mt_turned turned =
         known_step(f, last - 1, place - 1, last == place ? again : MT_AGAIN_NOT);
-    bool is_again = turned.sign == MT_TURN_AGAIN || turned.sign == MT_TURN_PERHAPS_AGAIN;
+    bool is_again = turned.sign != MT_TURN_BACK && turned.sign != MT_TURN_CALLED_AGAIN;
     if (turned.loop && is_again && f->loop[turned.loop - 1].has_moved)
         return turn(0, MT_TURN_BACK);
     return turned;

@@ -10,12 +10,14 @@
 
 /* How a turn is known to begin: by a line before the last one, or a function that begins again
  * where the source has it called once; by a line that surely does the same again; by a function
- * that begins again, without a source; by a line that perhaps does the same again. */
+ * that begins again, without a source; by a line that perhaps does the same again, or with another
+ * size. */
 enum mt_turn_sign {
     MT_TURN_BACK,
     MT_TURN_AGAIN,
     MT_TURN_CALLED_AGAIN,
     MT_TURN_PERHAPS_AGAIN,
+    MT_TURN_OTHER_AGAIN,
     MT_TURN_SIGNS
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define AGAIN_LEAST 5u /* turns but the first */
+#define LEAST_AGAIN 3u /* turns that are only perhaps some */
 #define OFTEN 3u       /* times a turn */
 #define NEARLY(part, all) (10 * (part) >= 9 * (all))
 
@@ -24,7 +25,8 @@ static unsigned signs_of(const struct mt_found_loop *loop)
         return SIGN(BACK) | SIGN(AGAIN) | (is_often ? SIGN(PERHAPS_AGAIN) : 0);
     if (turns[MT_TURN_CALLED_AGAIN])
         return SIGN(CALLED_AGAIN);
-    return turns[MT_TURN_PERHAPS_AGAIN] ? SIGN(AGAIN) | SIGN(PERHAPS_AGAIN) : SIGN(AGAIN);
+    return SIGN(AGAIN) | (turns[MT_TURN_PERHAPS_AGAIN] ? SIGN(PERHAPS_AGAIN) : 0) |
+           (turns[MT_TURN_OTHER_AGAIN] ? SIGN(OTHER_AGAIN) : 0);
 }
 
 /* Return whether a loop is one. What only does the same again, without a source that has a loop
@@ -94,15 +96,91 @@ static size_t period_of(const uint64_t *begin, size_t n)
     return 1;
 }
 
-/* Leave one of each period. At a line that calls something several times, calls that cannot be
- * distinguished do not show how many form one turn: then there are none. */
-static void thin(struct mt_turns *turns, bool is_doubtful)
+/* What a thread allocates from one visit that may begin a turn to the next. */
+struct part {
+    uint64_t n, bytes;
+};
+
+/* Return how a part differs from the one before: its number of allocations, and whether it has
+ * other bytes, or also which of the two has more. */
+static uint64_t difference(const struct part *part, bool with_order)
 {
-    size_t period = turns->n_first == 1 ? period_of(turns->begin, turns->n) : 1;
-    size_t n = 0;
-    if (is_doubtful && period == 1)
+    uint64_t now = part->bytes, before = part[-1].bytes;
+    return part->n << 2 | (now == before ? 0 : !with_order || now > before ? 1 : 2);
+}
+
+/* Return after how many parts their differences repeat; 0: they do not. */
+static size_t period_of_differences(const struct part *part, size_t n, bool with_order)
+{
+    for (size_t period = 1; period <= PERIOD_MOST && 3 * period <= n; period++) {
+        size_t equal = 0, of = 0;
+        for (size_t i = n / 4 + 1; i + period < n; i++, of++)
+            equal += difference(part + i, with_order) == difference(part + i + period, with_order);
+        if (of && NEARLY(equal, of))
+            return period;
+    }
+    return 0;
+}
+
+/* Return whether not all sizes come back after a period: each turn has one of its own. */
+static bool change(const struct part *part, size_t n, size_t period)
+{
+    size_t other = 0;
+    for (size_t i = 0; i + period < n; i++)
+        other += part[i].bytes != part[i + period].bytes;
+    return NEARLY(other * period, n - period);
+}
+
+/* Return how many parts are a turn, where sizes change: what is allocated in one turn has the same
+ * relations in each. Parts of several allocations are a turn each, unless they differ. 0: unknown.
+ */
+static size_t period_of_parts(const struct part *part, size_t n)
+{
+    size_t period = period_of_differences(part, n, false);
+    if (period > 1)
+        return change(part, n, period) ? period : 0;
+    if (!period || part[n - 1].n > 1)
+        return period;
+    period = period_of_differences(part, n, true);
+    return period > 1 && !change(part, n, period) ? 0 : period;
+}
+
+static size_t period_of_sizes(const struct mt_turns *turns, const struct mt_visits *visits)
+{
+    struct part *part = calloc(turns->n + 1, sizeof *part);
+    size_t i = 0;
+    for (size_t k = 0; part && k < visits->n; k++) {
+        const struct mt_visit *visit = &visits->visit[k];
+        while (i < turns->n && turns->begin[i] <= visit->event)
+            i++;
+        if (i && visit->thread == turns->thread && !(turns->end && visit->event >= turns->end)) {
+            part[i - 1].n += visit->n;
+            part[i - 1].bytes += visit->bytes;
+        }
+    }
+    size_t period = part ? period_of_parts(part, turns->n) : 0;
+    free(part);
+    return period;
+}
+
+/* Leave one of each period. At a line that calls something several times, calls that cannot be
+ * distinguished do not show how many form one turn: then there are none. A first turn may have
+ * more, and the last one fewer if the program was broken off. */
+static void thin(struct mt_turns *turns, const struct mt_visits *visits,
+                 const struct mt_found_loop *loop, bool is_broken_off)
+{
+    bool is_one = turns->n_first == 1, has_others = loop->turns[MT_TURN_OTHER_AGAIN] > 0,
+         is_sure = !has_others && !loop->turns[MT_TURN_PERHAPS_AGAIN];
+    size_t by_sizes = is_one ? period_of_sizes(turns, visits) : 0,
+           period = by_sizes > 1 ? by_sizes
+                    : is_one && !is_sure && !(by_sizes && has_others)
+                        ? period_of(turns->begin, turns->n)
+                        : 1,
+           more = is_broken_off ? 0 : turns->n % period, n = 0;
+    bool is_few = turns->n < LEAST_AGAIN && !loop->turns[MT_TURN_AGAIN];
+    if (is_few || (period == 1 && (loop->is_doubtful || (has_others && !by_sizes))))
         turns->n = 0;
-    for (size_t i = 0; i < turns->n; i += period)
+    for (size_t i = 0; i < turns->n; i += period + (i ? 0 : more))
         turns->begin[n++] = turns->begin[i];
     turns->n = n;
 }
@@ -117,7 +195,7 @@ static int add_turn(struct mt_turns *turns, uint64_t event, bool is_first)
 }
 
 static int list_turns(struct mt_loop_finder *f, struct mt_turns *turns, unsigned loop, size_t first,
-                      size_t end)
+                      size_t end, bool is_broken_off)
 {
     unsigned signs = signs_of(&f->loop[loop]);
     bool is_in = false;
@@ -134,8 +212,8 @@ static int list_turns(struct mt_loop_finder *f, struct mt_turns *turns, unsigned
         else if (was_in && !is_in)
             turns->end = visit->event;
     }
-    if (!rc && signs & SIGN(PERHAPS_AGAIN) && !(signs & SIGN(BACK)))
-        thin(turns, f->loop[loop].is_doubtful);
+    if (!rc && signs & SIGN(AGAIN) && !(signs & SIGN(BACK)))
+        thin(turns, f->visits, &f->loop[loop], is_broken_off);
     return rc;
 }
 
@@ -152,12 +230,12 @@ void mt_turns_name(struct mt_turns *turns, const struct mt_definitions *definiti
 }
 
 static int take_loop(struct mt_loop_finder *f, struct mt_turns *turns, unsigned loop, size_t first,
-                     size_t end)
+                     size_t end, bool is_broken_off)
 {
     mt_turns_name(turns, f->definitions, f->loop[loop].stack);
     turns->line = f->loop[loop].line;
     turns->in_forward = f->loop[loop].in_forward;
-    return list_turns(f, turns, loop, first, end);
+    return list_turns(f, turns, loop, first, end, is_broken_off);
 }
 
 /* Return bits of the loops that a thread's last visit is in. */
@@ -187,7 +265,7 @@ int mt_turns_find(struct mt_turns *turns, const struct mt_visits *visits,
     uint64_t at_end = !rc && range->is_broken_off ? loops_at_end(f, turns->thread, begin, end) : 0;
     int loop = rc ? -1 : choose(f, at_end);
     if (loop >= 0)
-        rc = take_loop(f, turns, (unsigned)loop, begin, end);
+        rc = take_loop(f, turns, (unsigned)loop, begin, end, range->is_broken_off);
     mt_loops_clear(f);
     free(f);
     return rc;
@@ -257,7 +335,7 @@ static int find_around(struct mt_loop_finder *f, struct mt_turns *turns, const u
     uint64_t around = loops_around(f, thread, event, n), left = around & turning(f);
     int inner = innermost(f, left), outer = inner;
     for (int loop = inner; loop >= 0; loop = innermost(f, left)) {
-        int rc = take_loop(f, turns, (unsigned)loop, 0, f->visits->n);
+        int rc = take_loop(f, turns, (unsigned)loop, 0, f->visits->n, false);
         bool are_any = !rc && have_any(turns, event, n), are_several = 2 * n >= 3 * turns->n;
         if (rc || (are_any && (loop == inner || !are_several))) {
             turns->n = are_several ? turns->n : 0;

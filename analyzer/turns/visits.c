@@ -123,8 +123,9 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
     struct mt_visit *last = visits->n ? &visits->visit[visits->n - 1] : NULL;
     bool is_other = visitor->node != code.node || visitor->thread != event->thread,
          again = !is_other && is_again(visitor, code.code, event->size),
+         other_size = !is_other && !again && code.code == visitor->first,
          goes_on = last && last->thread == event->thread && visitor->run == now->run;
-    if (is_other || again || !goes_on) {
+    if (is_other || again || other_size || !goes_on) {
         if (visits->n == MT_VISITS_MOST)
             return give_up(visits);
         if (MT_APPEND(visits->visit, visits->capacity, visits->n,
@@ -133,8 +134,9 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
                           .node = node,
                           .thread = event->thread,
                           .again = again ? (uint8_t)again_of(visitor, now, code.in_module, number)
-                                         : MT_AGAIN_NOT,
-                          .is_rest = !is_other && !again}))
+                                   : other_size ? MT_AGAIN_OTHER
+                                                : MT_AGAIN_NOT,
+                          .is_rest = !is_other && !again && !other_size}))
             return -ENOMEM;
         last = &visits->visit[visits->n - 1];
         visits->last_thread = event->thread;
@@ -151,6 +153,7 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
     visitor->n++;
     visitor->last = number;
     last->bytes += event->size;
+    last->n++;
     last->in_forward |= code.in_module;
     return 0;
 }

@@ -16,6 +16,7 @@ enum mt_again {
     MT_AGAIN_NOT,
     MT_AGAIN_PERHAPS, /* an operator or a module may do it several times in one call */
     MT_AGAIN_SURELY,  /* unless the line does something several times */
+    MT_AGAIN_OTHER,   /* the same code with another size: several of these may be one turn */
 };
 
 struct mt_visit {
@@ -23,6 +24,7 @@ struct mt_visit {
     uint64_t bytes; /* and the sum of its allocations */
     uint32_t node;  /* the stack of the line */
     uint32_t thread;
+    uint32_t n;      /* allocations */
     uint8_t again;   /* enum mt_again */
     bool is_rest;    /* goes on with the visit before, of the same thread */
     bool in_forward; /* a module was called */
@@ -86,6 +88,7 @@ static inline int mt_visits_note(struct mt_visits *visits, const struct mt_defin
     visitor->n++;
     visitor->last = number;
     last->bytes += event->size;
+    last->n++;
     last->in_forward |= code->in_module;
     return 0;
 }

@@ -14,7 +14,9 @@ WAYS = {"evaluate": (9, None), "losses": (11, -1), "build": (7, 4 * MIB), "trial
         "epochs": (4, None), "generator": (10, 2 * MIB), "previous": (6, None), "sometimes": (20, MIB),
         "comprehension": (9, 2 * MIB), "threads": (10, 2 * MIB), "little": (30, None), "few": (3, 8 * MIB), "many": (5000, None),
         "one_line": (20, None), "one_line_epochs": (60, None), "generation": (5, None), "recursion": (10, None), "varying": (10, None),
-        "built_first": (30, None), "conditional": (20, None), "parallel": (30, None), "adversaries": (8, None)}
+        "built_first": (30, None), "conditional": (20, None), "parallel": (30, None), "adversaries": (8, None), "lengths": (4, None),
+        "lengths_functional": (12, None), "lengths_of_two": (8, None), "concatenated": (12, None), "doubled": (6, None),
+        "growing": (8, None), "decoding": (16, None)}
 # What counts where turns do not, or are not known.
 OTHERS = {"train": (12, "optimizer steps"), "steps": (10, "optimizer steps"), "whole_epochs": (12, "optimizer steps"),
           "accumulation": (3, "optimizer steps"), "microbatches": (5, "optimizer steps"), "trainer": (9, "optimizer steps"),

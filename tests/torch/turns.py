@@ -334,6 +334,55 @@ def parallel():
         thread.join()
 
 
+LENGTHS = (700, 256, 1300, 900)
+
+
+def lengths():
+    """Each turn has another size, and several allocations."""
+    net = model()
+    with torch.no_grad():
+        for n in LENGTHS:  # LOOP lengths
+            net(torch.ones(n, 512, device="cuda"))
+
+
+def lengths_functional():
+    for n in LENGTHS * 3:  # LOOP lengths_functional
+        torch.ones(n, 512, device="cuda").relu().sum()
+
+
+def lengths_of_two():
+    one, other = model(), model()
+    with torch.no_grad():
+        for n in LENGTHS * 2:  # LOOP lengths_of_two
+            other(one(torch.ones(n, 512, device="cuda"))).softmax(-1)
+
+
+def concatenated():
+    """As a hand-made KV cache grows."""
+    x = torch.ones(64, 512, device="cuda")
+    for _ in range(12):  # LOOP concatenated
+        x = torch.cat([x, x[-64:] * 2])
+
+
+def doubled():
+    x = torch.ones(64, 512, device="cuda")
+    for _ in range(6):  # LOOP doubled
+        x = torch.cat([x, x]) * 2
+
+
+def growing():
+    for number in range(8):  # LOOP growing
+        kept.append(torch.ones(100 * (number + 1), 64, device="cuda").relu())
+
+
+def decoding():
+    layer = nn.TransformerEncoderLayer(512, 8, batch_first=True).cuda().eval()
+    x = torch.ones(1, 16, 512, device="cuda")
+    with torch.no_grad():
+        for _ in range(16):  # LOOP decoding
+            x = torch.cat([x, layer(x)[:, -1:]], 1)
+
+
 def runs_out():
     """The loop in which memory runs out counts, not the one before it."""
     held = [mib(1) for _ in range(40)]
