@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define MOST_POOLS 256u /* of a hostile trace, further ones are left out */
+
 void mt_cuda_pools_clear(struct mt_cuda_pools *pools)
 {
     free(pools->pool);
@@ -24,7 +26,7 @@ static struct mt_cuda_pool *find(struct mt_cuda_pools *pools, unsigned slot, uin
 static struct mt_cuda_pool *find_or_add(struct mt_cuda_pools *pools, unsigned slot, uint64_t handle)
 {
     struct mt_cuda_pool *pool = find(pools, slot, handle);
-    if (pool)
+    if (pool || pools->n == MOST_POOLS)
         return pool;
     if (mt_grow(&pools->pool, &pools->capacity, pools->n + 1, sizeof *pools->pool))
         return NULL;
@@ -66,7 +68,7 @@ int mt_cuda_pools_event(struct mt_cuda_pools *pools, const struct mt_event *even
     struct mt_cuda_pool *pool =
         find_or_add(pools, mt_device_slot(event->device), event->CUDA_POOL.pool);
     if (!pool)
-        return -ENOMEM;
+        return pools->n == MOST_POOLS ? 0 : -ENOMEM;
     if (event->kind == MT_CUDA_POOL) {
         note_state(pools, pool, event);
         return 0;
