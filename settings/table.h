@@ -44,11 +44,11 @@ enum mt_setting_kind {
     S(keep_runs, "keep-runs", 0, "MEMTAP_KEEP_RUNS", "all", BOUND, NULL, "BOUND",                \
       "remove traces of ended runs with this output name that\n"                                \
       "are older than 14d, or exceed 20G in total (14d,20G: both)")                                  \
-    S(holders, "holders", 0, "MEMTAP_HOLDERS", "oom", LIST, "oom growth end", "WHEN",          \
-      "find what keeps each block alive: oom (the default), when\n"                                 \
-      "memory runs out; growth, once when it has grown for 64\n"                                    \
-      "iterations; end, when the script has ended; several\n"                                       \
-      "(oom,growth), or none")                                                                       \
+    S(holders, "holders", 0, "MEMTAP_HOLDERS", "oom,growth", LIST, "oom growth end", "WHEN",          \
+      "find what keeps each block alive: oom, when memory runs\n"                                   \
+      "out; growth, when turns of a loop need more and more; end,\n"                                \
+      "when the script has ended; several (oom,growth: the\n"                                       \
+      "default), or none")                                                                           \
     S(uses, "uses", 0, "MEMTAP_USES", "0", CHOICE, "0 1", NULL,                                    \
       "record when each block is first and last used by kernels,\n"                                \
       "copies and fills")                                                                          \

@@ -154,11 +154,31 @@ char *mt_holder_views_text(char out[MT_VIEWS_TEXT], uint64_t n, uint64_t n_views
     return out;
 }
 
+#define MOST_NAMES 3u
+
+/* Append the names of a few attributes which together have everything below a step: ".gave, .seen".
+ */
+static void put_names(char *text, size_t size, const struct mt_holder_tree *tree, size_t at)
+{
+    char step[512];
+    unsigned n = 0;
+    for (size_t i = at + 1; i < tree->step[at].end; i = tree->step[i].end, n++)
+        if (*tree->step[i].text != '.')
+            return;
+    if (n < 2 || n > MOST_NAMES || tree->step[at].own)
+        return;
+    for (size_t i = at + 1; i < tree->step[at].end; i = tree->step[i].end)
+        mt_text_append(text, size, "%s%s", i == at + 1 ? "" : ", ",
+                       mt_holder_step_text(step, sizeof step, &tree->step[i]));
+}
+
 /* Set a path to the one with most below a root. 0 or -ENOMEM. */
 static int set_path(struct mt_held_most *most, const struct mt_holder_tree *tree, size_t at)
 {
     char text[MT_HOLDER_TEXT];
-    mt_holder_run_text(text, sizeof text, tree, at, mt_holder_run_end(tree, at));
+    size_t end = mt_holder_run_end(tree, at);
+    mt_holder_run_text(text, sizeof text, tree, at, end);
+    put_names(text, sizeof text, tree, end);
     most->root = tree->step[at].root;
     most->path = strdup(text);
     return most->path ? 0 : -ENOMEM;

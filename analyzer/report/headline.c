@@ -139,6 +139,12 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
     fprintf(out, "%s.\n", end);
 }
 
+static bool is_much_held(const struct mt_device *device, enum mt_held_kind kind)
+{
+    const struct mt_held_most *held = &device->held_by[kind];
+    return held->path && held->bytes >= device->at.allocated / MUCH_HELD;
+}
+
 /* Say what only garbage or an exception holds, if it is a tenth or more. */
 static void say_held(const struct mt_device *device, FILE *out)
 {
@@ -149,7 +155,7 @@ static void say_held(const struct mt_device *device, FILE *out)
     char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS];
     for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++) {
         const struct mt_held_most *held = &device->held_by[kind];
-        if (!held->path || held->bytes < device->at.allocated / MUCH_HELD)
+        if (!is_much_held(device, kind))
             continue;
         mt_safe_text(safe, sizeof safe, held->path, MOST_COLUMNS, MT_CUT_END, &plain);
         fprintf(out, "That includes %s %s%s%s.\n", mt_size_text(bytes, held->bytes), words[kind][0],
@@ -191,6 +197,22 @@ static void put_growth_line(const struct mt_analysis *analysis, const struct mt_
     } else if (site->category == MT_CATEGORY_OTHER) {
         fputs(" by unknown lines", out);
     }
+}
+
+/* Say what keeps the most of what grows, unless say_held has. */
+static void say_growth_held(const struct mt_device *device, FILE *out)
+{
+    const struct mt_growth_site *site = mt_growth_main(&device->growth);
+    const struct mt_held_most *held = site ? &site->held : NULL;
+    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS];
+    if (!device->growth.per_iteration || !held || !held->path)
+        return;
+    for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++)
+        if (is_much_held(device, kind) && !strcmp(device->held_by[kind].path, held->path))
+            return;
+    mt_safe_text(safe, sizeof safe, held->path, MOST_COLUMNS, MT_CUT_END, &plain);
+    fprintf(out, "%s of that is %s %s.\n", mt_size_text(bytes, held->bytes),
+            mt_holder_verb(held->root), safe);
 }
 
 static void say_growth(const struct mt_analysis *analysis, const struct mt_device *device,
@@ -359,6 +381,7 @@ static void say_all(const struct mt_analysis *analysis, FILE *out)
         return;
     say_pool(device, out);
     say_growth(analysis, device, out);
+    say_growth_held(device, out);
     say_host_growth(analysis, out);
     say_leaks(analysis, device, out);
     say_free(analysis, device, out);

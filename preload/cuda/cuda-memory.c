@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
+#include "preload/holders/reserving.h"
 #include "preload/hooks/cuda-types.h"
 #include "preload/host/message.h"
 #include "preload/host/no-cancel.h"
@@ -125,7 +126,11 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     uint32_t stack = stack_of(self);
     mt_read_objects(self);
     mt_record(self, kind, device, stack, arguments);
+    bool is_growing = (kind == MT_CUDA_MALLOC || kind == MT_CUDA_MAP) &&
+                      MT_UNLIKELY(mt_reserving_is_watched) && mt_reserving_note(self, arguments[1]);
     mt_leave(self);
+    if (is_growing)
+        mt_reserving_search();
 }
 
 /* Record memory that is new. Its uses are noted last: so they cost those who do not want them

@@ -15,7 +15,7 @@
 #define MOST_BEGIN 40u
 #define MOST_END 20u
 #define MOST_NODES (MOST_BEGIN + MOST_END)
-#define MOST_CYCLE 8u /* steps of a cycle that are named */
+#define MOST_CYCLE 16u /* steps of a cycle that are named */
 
 struct chain {
     uint32_t node[MOST_NODES]; /* from the root on */

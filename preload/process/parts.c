@@ -3,6 +3,7 @@
 #include "info.h"
 #include "preload/cuda/cupti.h"
 #include "preload/holders/holders.h"
+#include "preload/holders/reserving.h"
 #include "preload/holders/script-end.h"
 #include "preload/hooks/pools.h"
 #include "preload/loader/cuda-pools.h"
@@ -35,7 +36,8 @@ static void find_python(void)
             call;                                                                                  \
         return 0;                                                                                  \
     }
-START(holders, (mt_holders_start(), mt_script_end_watch(python.code_type)))
+START(holders, (mt_holders_start(), mt_reserving_start(python.version),
+                mt_script_end_watch(python.code_type)))
 START(info, mt_info_prepare())
 START(python, mt_python_start(&python))
 START(native, mt_native_start(python.version))
@@ -81,6 +83,7 @@ const struct mt_part mt_parts[] = {
     {.find = mt_native_find, .start = start_native, .reset = mt_native_reset},
     {.find = find_python, .start = start_python, .reset = mt_python_reset},
     {.find = mt_holders_find, .start = start_holders, .reset = mt_holders_reset},
+    {.reset = mt_reserving_reset},
     {.reset = mt_threads_reset},
     {.reset = mt_watch_reset},
     {.hold = mt_device_memory_hold, .release = mt_device_memory_release},

@@ -211,9 +211,9 @@ void mt_writer_answer_request(bool is_new);
 void mt_holder_events_take(void);
 void mt_holder_events_write(void (*write)(struct mt_event *events, size_t n, uint64_t kinds));
 
-/* Count iterations, if the recording is to stop after so many (0: it is not), and notice growth, if
- * holders are wanted then: start; note definitions, and events, of which it returns how many are to
- * be written; end; reset in a forked child. */
+/* Count iterations, if the recording is to stop after so many (0: it is not): start; note
+ * definitions, and events, of which it returns how many are to be written; end; reset in a forked
+ * child. */
 void mt_iterations_start(uint32_t most);
 void mt_iterations_define(const struct mt_definition *definition);
 size_t mt_iterations_note(const struct mt_event *events, size_t n);
