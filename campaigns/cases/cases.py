@@ -67,10 +67,10 @@ def first_paragraph(screen):
 def page(rows):
     told = sum(has for _, _, has in rows)
     text = ["# First screens", "", "What the first screen says of programs that were rebuilt after public reports, recorded without further options: its first",
-            f"paragraph. In {told} of {len(rows)}, its {LINES} lines have the line that requests the memory in question. The line to edit is another",
-            "one in 01 and 33, where it is named, and in 02, 04, 06 and 07, where it is not. `campaigns/cases/cases.py` writes this page.", ""]
+            f"paragraph. In {told} of {len(rows)}, its {LINES} lines have the line that requests the memory in question. What to edit is another line",
+            "in 01, 02, 04, 06, 07 and 33, where the holder, cycle or pool is named. `campaigns/cases/cases.py` writes this page.", ""]
     for name, words, has in rows:
-        text += textwrap.wrap(f"- `{name}`{'' if has else ' (without the line)'}: {words}", 118, subsequent_indent="  ",
+        text += textwrap.wrap(f"- `{name}`{'' if has else ' (without the line)'}: {words}", 126, subsequent_indent="  ",
                               break_long_words=False, break_on_hyphens=False)
     return "\n".join(text) + "\n"
 
