@@ -31,7 +31,7 @@
 #define PLACES 16u
 #define MOST_VARIABLES 32u
 
-/* The lines that call, as far as the first module or optimizer. */
+/* The lines that call, as far as the first constructor, module or optimizer. */
 struct path {
     uint64_t variables, bytes; /* hash; requested since the first turn */
     uint32_t stack, turns;
@@ -75,8 +75,18 @@ static struct place place_of(const struct mt_python_layout *layout,
                           n < (int)MOST_VARIABLES ? (unsigned)n : MOST_VARIABLES};
 }
 
-/* Note the variables of a thread's frames up to the first that runs for a module or an optimizer.
- * Return the stack that ends there; 0: there is none. */
+/* Return whether the frame is a constructor's: loops in it build a model. */
+static bool is_constructor(const struct mt_python_layout *layout, uint64_t frame)
+{
+    static const char end[] = "__init__";
+    char name[256];
+    uint64_t str = mt_py_word(mt_py_frame_code(layout, frame), layout->code_name);
+    size_t n = mt_py_utf8(layout, str, name, sizeof name), length = sizeof end - 1;
+    return n >= length && !memcmp(name + n - length, end, length);
+}
+
+/* Note the variables of a thread's frames up to the first that is a constructor's, or runs for a
+ * module or an optimizer. Return the stack that ends there; 0: there is none. */
 static uint32_t find_variables(struct mt_thread *self)
 {
     uint64_t unused;
@@ -91,6 +101,8 @@ static uint32_t find_variables(struct mt_thread *self)
         if (!mt_is_python_frame(layout, frame) || self->known[i].is_hidden ||
             growth->n_places == PLACES)
             continue;
+        if (is_constructor(layout, frame))
+            break;
         growth->place[growth->n_places++] = place_of(layout, holding, frame);
         stack = self->known[i].stack;
     }

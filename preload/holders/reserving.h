@@ -2,8 +2,8 @@
 /*
  * Notice growth where memory is requested from CUDA, which a program in a steady state no longer
  * does: turns of one loop that each need more. A turn is known by the local variables of the
- * program's functions, outside modules and optimizers, which differ from the last time that the
- * same lines called.
+ * program's functions, outside constructors, modules and optimizers, which differ from the last
+ * time that the same lines called.
  */
 #ifndef MT_HOLDERS_RESERVING_H
 #define MT_HOLDERS_RESERVING_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """holders_growth.py validation | attributes | closure | context | steady: turns of a loop that leave memory behind, a few of them: losses
 that are added up, attributes that hooks leave, modules in reference cycles by a hook's closure, outputs as attributes of ctx; or leave
-nothing."""
+nothing, after a constructor with a loop of its own."""
 import gc
 import sys
 
@@ -42,6 +42,12 @@ class Probe(nn.Module):
         self.body.register_forward_hook(count)
 
 
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2048, 2048, bias=False, device="cuda") for _ in range(6)])
+
+
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight):
@@ -76,6 +82,7 @@ def main(what):
     elif what == "context":
         scale()
     else:
+        net[0].more = Layers()
         for _ in range(8):
             net(ones()).square().mean().backward()
 
