@@ -70,7 +70,7 @@ def page(rows):
             f"paragraph. In {told} of {len(rows)}, its {LINES} lines have the line that requests the memory in question. What to edit is another line",
             "in 01, 02, 04, 06, 07 and 33, where the holder, cycle or pool is named. `campaigns/cases/cases.py` writes this page.", ""]
     for name, words, has in rows:
-        text += textwrap.wrap(f"- `{name}`{'' if has else ' (without the line)'}: {words}", 126, subsequent_indent="  ",
+        text += textwrap.wrap(f"- `{name}`{'' if has else ' (without the line)'}: {words}", 138, subsequent_indent="  ",
                               break_long_words=False, break_on_hyphens=False)
     return "\n".join(text) + "\n"
 

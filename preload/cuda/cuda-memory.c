@@ -104,14 +104,32 @@ static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *devi
     return mt_enter();
 }
 
+static MT_ALWAYS_INLINE uint32_t with_caller(uint32_t stack)
+{
+    stack = mt_stack_with_caller(stack, mt_cuda_caller);
+    mt_cuda_caller = NULL;
+    return stack;
+}
+
 static MT_ALWAYS_INLINE uint32_t stack_of(struct mt_thread *self)
 {
     uint32_t stack = mt_thread_stack(self);
-    if (mt_callers_are_named) {
-        stack = mt_stack_with_caller(stack, mt_cuda_caller);
-        mt_cuda_caller = NULL;
-    }
-    return stack;
+    return mt_callers_are_named ? with_caller(stack) : stack;
+}
+
+/* Record what may be a library's own memory, and whether memory grows. */
+static MT_ALWAYS_INLINE void record_named(struct mt_thread *self, unsigned kind, int device,
+                                          uint32_t stack,
+                                          const uint64_t arguments[static MT_EVENT_ARGS])
+{
+    stack = with_caller(stack);
+    mt_read_objects(self);
+    mt_record(self, kind, device, stack, arguments);
+    bool is_growing = (kind == MT_CUDA_MALLOC || kind == MT_CUDA_MAP) && mt_reserving_is_watched &&
+                      mt_reserving_note(self, arguments[1]);
+    mt_leave(self);
+    if (is_growing)
+        mt_reserving_search();
 }
 
 static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned kind,
@@ -123,14 +141,14 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
-    uint32_t stack = stack_of(self);
+    uint32_t stack = mt_thread_stack(self);
+    if (mt_callers_are_named) {
+        record_named(self, kind, device, stack, arguments);
+        return;
+    }
     mt_read_objects(self);
     mt_record(self, kind, device, stack, arguments);
-    bool is_growing = (kind == MT_CUDA_MALLOC || kind == MT_CUDA_MAP) &&
-                      MT_UNLIKELY(mt_reserving_is_watched) && mt_reserving_note(self, arguments[1]);
     mt_leave(self);
-    if (is_growing)
-        mt_reserving_search();
 }
 
 /* Record memory that is new. Its uses are noted last: so they cost those who do not want them
