@@ -78,7 +78,7 @@ struct mt_idle {
     struct mt_sums kind[MT_IDLE_KINDS];
 };
 
-/* Return "never", "after", "until". */
+/* Return "never", "written", "after", "until". */
 const char *mt_idle_name(enum mt_idle_kind kind);
 
 /* Find idle blocks. moment_ns: the time of the moment on this device. verdicts: on the live blocks.
@@ -97,6 +97,7 @@ struct mt_device;
 
 enum mt_unneeded_kind {
     MT_UNNEEDED_NEVER,   /* never used */
+    MT_UNNEEDED_WRITTEN, /* written by copies and fills, never read */
     MT_UNNEEDED_AFTER,   /* last used before the moment: freed late */
     MT_UNNEEDED_UNTIL,   /* first used after it, by another line: allocated early */
     MT_UNNEEDED_BETWEEN, /* within the longest time between two uses, by two lines: a
@@ -121,6 +122,9 @@ struct mt_unneeded {
     uint64_t of_own_line, passed, unknown;
     uint64_t to_come; /* likewise: of the model, of its activations or not used yet, where the run
                        * did not finish: uses may have followed */
+    /* Of what was last used before the moment: what could have held a block of equal size that was
+     * first used later. By key: the lines of both allocations. */
+    struct mt_sums shared;
     /* By key: the line of the allocation, that of the last use (of UNTIL the first; of BETWEEN the
      * last before the moment), whether that was in backward. Lines are stacks, 0: none. */
     struct mt_sums kind[MT_UNNEEDED_KINDS];

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis.h"
 #include "analyzer/model/user-line.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {
-    [MT_UNNEEDED_NEVER] = "never",     [MT_UNNEEDED_AFTER] = "after",
-    [MT_UNNEEDED_UNTIL] = "until",     [MT_UNNEEDED_BETWEEN] = "between",
-    [MT_UNNEEDED_PERHAPS] = "perhaps",
+    [MT_UNNEEDED_NEVER] = "never",     [MT_UNNEEDED_WRITTEN] = "written",
+    [MT_UNNEEDED_AFTER] = "after",     [MT_UNNEEDED_UNTIL] = "until",
+    [MT_UNNEEDED_BETWEEN] = "between", [MT_UNNEEDED_PERHAPS] = "perhaps",
 };
 
 const char *mt_unneeded_name(enum mt_unneeded_kind kind)
@@ -98,6 +99,10 @@ static enum mt_unneeded_kind kind_of(const struct mt_block_uses *uses, const str
     *use = NULL;
     if (uses->is_never)
         return MT_UNNEEDED_NEVER;
+    if (uses->only_written) {
+        *use = &uses->last;
+        return MT_UNNEEDED_WRITTEN;
+    }
     if (uses->last.time_ns < moment->ns) {
         *use = &uses->last;
         return MT_UNNEEDED_AFTER;
@@ -135,10 +140,10 @@ static enum mt_unneeded_kind kind_if_cut(enum mt_unneeded_kind kind,
 {
     uint64_t last = kind == MT_UNNEEDED_NEVER ? mt_block_time(verdict->block) : uses->last.time_ns;
     *to_come = false;
-    if (!moment->is_cut || (kind != MT_UNNEEDED_NEVER && kind != MT_UNNEEDED_AFTER) ||
-        last < moment->quiet_ns)
+    if (!moment->is_cut || kind == MT_UNNEEDED_UNTIL || kind == MT_UNNEEDED_BETWEEN ||
+        kind == MT_UNNEEDED_KINDS || last < moment->quiet_ns)
         return kind;
-    *to_come = kind == MT_UNNEEDED_NEVER || !may_be_let_go(verdict);
+    *to_come = kind != MT_UNNEEDED_AFTER || !may_be_let_go(verdict);
     return *to_come ? MT_UNNEEDED_KINDS : MT_UNNEEDED_PERHAPS;
 }
 
@@ -195,7 +200,8 @@ static enum mt_unneeded_kind judge(struct mt_unneeded *unneeded, const struct mt
     const struct mt_block *block = verdict->block;
     bool to_come = false;
     *use = NULL;
-    if (block->evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT) || mt_block_time(block) >= moment->ns)
+    if (verdict->rule->category == MT_CATEGORY_WORKSPACE ||
+        block->evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT) || mt_block_time(block) >= moment->ns)
         return MT_UNNEEDED_KINDS;
     if (is_unknown(known, moment)) {
         unneeded->unknown += block->size;
@@ -260,6 +266,47 @@ static int find_held(struct mt_unneeded *unneeded, enum mt_unneeded_kind kind,
     return rc;
 }
 
+/* When a block of a size is first used. */
+struct begin {
+    uint64_t size, ns;
+    uint32_t line;
+};
+
+MT_ORDER(by_size, struct begin, MT_RISING(size) ?: MT_RISING(ns) ?: MT_RISING(line))
+
+/* Find what is freed late and could hold a block that is first used later. 0 or -ENOMEM. */
+static int find_shared(struct mt_unneeded *unneeded, const struct mt_replay *replay,
+                       const struct mt_device *device, const struct late *late, size_t n_late)
+{
+    struct begin *begin = calloc(device->n_verdicts + 1, sizeof *begin);
+    size_t n = 0;
+    int rc = begin ? 0 : -ENOMEM;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        const struct mt_block_uses *uses = mt_device_uses(replay, device, block);
+        if (uses && uses->first.time_ns)
+            begin[n++] = (struct begin){block->size, uses->first.time_ns,
+                                        mt_line_stack(replay->definitions, block)};
+    }
+    if (n)
+        qsort(begin, n, sizeof *begin, by_size);
+    for (size_t i = 0; i < n_late && !rc; i++) {
+        const struct mt_block *block = late[i].verdict.block;
+        uint64_t last = mt_device_uses(replay, device, block)->last.time_ns;
+        size_t low = MT_LEADING(at, n,
+                                begin[at].size < block->size ||
+                                    (begin[at].size == block->size && begin[at].ns <= last));
+        if (late[i].kind != MT_UNNEEDED_AFTER || low == n || begin[low].size != block->size)
+            continue;
+        uint32_t line = late[i].sum.stack;
+        rc = mt_sums_add(&unneeded->shared, block->size,
+                         &(struct mt_sum){.key = {line, begin[low].line}, .stack = line});
+    }
+    mt_sums_sort(&unneeded->shared);
+    free(begin);
+    return rc;
+}
+
 int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *replay,
                      const struct mt_device *device)
 {
@@ -291,6 +338,8 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
     }
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         mt_sums_sort(&unneeded->kind[kind]);
+    if (!rc && n_late)
+        rc = find_shared(unneeded, replay, device, late, n_late);
     if (!rc && device->n_held)
         rc = find_held(unneeded, MT_UNNEEDED_AFTER, device, late, n_late);
     if (!rc && device->n_held)
@@ -302,6 +351,7 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
 void mt_unneeded_clear(struct mt_unneeded *unneeded)
 {
     free(unneeded->of);
+    mt_sums_clear(&unneeded->shared);
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++) {
         mt_sums_clear(&unneeded->kind[kind]);
         for (size_t i = 0; i < MT_UNNEEDED_HELD; i++)

@@ -159,6 +159,17 @@ static json_t *unneeded_sums(const struct mt_definitions *definitions,
     return mt_json_sums_with(sums, sites);
 }
 
+static json_t *shared_sums(const struct mt_definitions *definitions, const struct mt_sums *shared)
+{
+    json_t *sites = json_array();
+    for (size_t i = 0; i < shared->n; i++) {
+        json_t *site = mt_json_sum(definitions, &shared->sum[i]);
+        json_object_set_new(site, "for", mt_json_frame(definitions, shared->sum[i].key[1]));
+        json_array_append_new(sites, site);
+    }
+    return mt_json_sums_with(shared, sites);
+}
+
 json_t *mt_json_unneeded(const struct mt_definitions *definitions,
                          const struct mt_unneeded *unneeded)
 {
@@ -169,6 +180,7 @@ json_t *mt_json_unneeded(const struct mt_definitions *definitions,
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         json_object_set_new(object, mt_unneeded_name(kind),
                             unneeded_sums(definitions, unneeded, kind));
+    json_object_set_new(object, "shared", shared_sums(definitions, &unneeded->shared));
     return object;
 }
 

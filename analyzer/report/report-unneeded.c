@@ -11,6 +11,7 @@
 
 static const char *const titles[] = {
     [MT_UNNEEDED_NEVER] = "never used",
+    [MT_UNNEEDED_WRITTEN] = "written by copies or fills, never read",
     [MT_UNNEEDED_AFTER] = "last used before, freed after",
     [MT_UNNEEDED_UNTIL] = "allocated before, first used after",
     [MT_UNNEEDED_BETWEEN] = "unused for the longest time around it",
@@ -30,7 +31,9 @@ static void print_use(const struct mt_page *page, enum mt_unneeded_kind kind,
     }
     mt_page_place(page, sum->key[1], where, sizeof where, page->width - BEFORE_USE - 16);
     fprintf(page->out, "%*s%s %s\n", BEFORE_USE, "",
-            kind == MT_UNNEEDED_UNTIL ? "first used" : "last used",
+            kind == MT_UNNEEDED_UNTIL     ? "first used"
+            : kind == MT_UNNEEDED_WRITTEN ? "last written"
+                                          : "last used",
             sum->key[1]   ? where
             : sum->key[2] ? "in backward"
                           : "at an unknown line");
@@ -51,6 +54,22 @@ static void print_kind(const struct mt_page *page, enum mt_unneeded_kind kind,
         print_use(page, kind, sum, &held[i]);
     }
     mt_page_rest(page, sums->n > ROWS ? sums->n - ROWS : 0);
+}
+
+static void print_shared(const struct mt_page *page, const struct mt_sums *shared)
+{
+    char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], one[1024], other[1024];
+    if (shared->blocks)
+        fprintf(page->out, "  could hold a block of equal size that is first used later: %s\n",
+                mt_size_text(size, shared->bytes));
+    for (size_t i = 0; i < shared->n && i < ROWS; i++) {
+        const struct mt_sum *sum = &shared->sum[i];
+        mt_page_place(page, sum->stack, one, sizeof one, page->width - BEFORE_USE - 12);
+        mt_page_place(page, sum->key[1], other, sizeof other, page->width - BEFORE_USE - 12);
+        fprintf(page->out, "%11s %8s  that of %s,\n%*sfor %s\n", mt_size_text(size, sum->bytes),
+                mt_count_text(count, sum->blocks), one, BEFORE_USE + 8, "", other);
+    }
+    mt_page_rest(page, shared->n > ROWS ? shared->n - ROWS : 0);
 }
 
 /* Print what is not in the list, though it may not be needed either. */
@@ -86,6 +105,7 @@ void mt_page_unneeded(const struct mt_page *page, const struct mt_device *device
         fprintf(page->out, "  (unless a kernel computed or loaded the address)\n");
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         print_kind(page, kind, &unneeded->kind[kind], unneeded->held[kind]);
+    print_shared(page, &unneeded->shared);
     print_apart(page, "last used before, by the line that allocates at that moment",
                 unneeded->of_own_line);
     print_apart(page, "last used before; the run did not finish, so uses may have followed",

@@ -101,6 +101,7 @@ static int add_unneeded(struct mt_modelled_changes *changes, const struct mt_rec
                         const struct mt_unneeded *unneeded)
 {
     static const char *const kinds[MT_UNNEEDED_KINDS] = {[MT_UNNEEDED_NEVER] = "omit",
+                                                         [MT_UNNEEDED_WRITTEN] = "omit",
                                                          [MT_UNNEEDED_AFTER] = "del",
                                                          [MT_UNNEEDED_UNTIL] = "defer",
                                                          [MT_UNNEEDED_BETWEEN] = "offload-idle"};

@@ -17,7 +17,7 @@ const char *const mt_cost_names[MT_N_COSTS] = {
 static const struct mt_remedy remedies[] = {
     {"no-grad", MT_COSTS_NOTHING, "with torch.no_grad(): around the evaluation", false, "nothing, if no backward follows"},
     {"del:", MT_COSTS_NOTHING, "del what %s allocated", false, "nothing"},
-    {"omit:", MT_COSTS_NOTHING, "do not allocate what %s allocates: nothing uses it", false, "nothing"},
+    {"omit:", MT_COSTS_NOTHING, "do not allocate what %s allocates: nothing reads it", false, "nothing"},
     {"defer:", MT_COSTS_NOTHING, "allocate what %s allocates now", false, "nothing"},
     {"optimizer:adamw-fused", MT_COSTS_NOTHING, "torch.optim.AdamW(..., fused=True)", true, "nothing, if it is Adam now"},
     {"optimizer:adamw", MT_COSTS_NOTHING, "torch.optim.AdamW(...)", true, "nothing, if it is Adam now"},

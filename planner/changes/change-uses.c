@@ -21,7 +21,8 @@ struct gap {
 struct line {
     const struct mt_recording *recording;
     enum mt_unneeded_kind kind;
-    uint64_t *released; /* by block: the event after which no backward needs it; 0: none did */
+    uint64_t *released; /* by block: the event after which no node of autograd keeps it; 0: none
+                         * saved it; MT_EVER: one that did not run */
     struct gap *gap;    /* by block; empty: it is needed, or of another line */
 };
 
@@ -74,8 +75,9 @@ static int find_released(struct line *line)
         for (uint32_t j = 0; j < node->n_saves; j++) {
             const struct mt_recorded_block *block = mt_node_save(recording, node, j);
             uint64_t *released = block ? &line->released[block - recording->block] : NULL;
-            if (released && *released < node->end)
-                *released = node->end;
+            uint64_t end = node->end ? node->end : MT_EVER;
+            if (released && *released < end)
+                *released = end;
         }
     }
     return line->released ? 0 : -ENOMEM;
@@ -90,13 +92,16 @@ static bool may_be_used_again(const struct mt_recording *recording,
     return block->end > recording->cut && last >= recording->quiet_ns;
 }
 
-/* Return the moment after a use: after its statement; in backward, after what has saved it. */
+/* Return the moment after a use: after its statement, and after what has saved the block. */
 static uint64_t after_use(const struct line *line, size_t i, const struct mt_recorded_use *use,
                           uint32_t statement)
 {
-    if (!use->in_backward)
-        return statement ? after_statement(line->recording, statement, use->event) : MT_EVER;
-    return line->released[i] ? mt_moment_of(line->released[i]) : MT_EVER;
+    uint64_t released = mt_moment_of(line->released[i]), after = MT_EVER;
+    if (use->in_backward)
+        return line->released[i] ? released : MT_EVER;
+    if (statement)
+        after = after_statement(line->recording, statement, use->event);
+    return after > released ? after : released;
 }
 
 static struct gap gap_of(const struct line *line, size_t i)
@@ -106,7 +111,7 @@ static struct gap gap_of(const struct line *line, size_t i)
     const struct mt_recorded_uses *uses = mt_recorded_uses_of(recording, block);
     struct gap gap = {mt_moment_of(block->begin), mt_moment_of(block->end), 0};
     bool is_never = line->kind == MT_UNNEEDED_NEVER, is_late = line->kind == MT_UNNEEDED_AFTER;
-    if (!uses || !uses->is_known || is_never != !uses->last.ns ||
+    if (!uses || !uses->is_known || is_never == uses->is_read ||
         ((is_never || is_late) && may_be_used_again(recording, block, uses)))
         return (struct gap){0};
     if (is_never)

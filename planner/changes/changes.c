@@ -21,7 +21,7 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_SEARCHES, mt_change_no_benchmark},
     {"del", "LINE", NULL, "what the line allocates is freed after the statement that uses it last", 0, 0, mt_change_del, true},
     {"defer", "LINE", NULL, "what the line allocates is allocated before the statement that uses it first", 0, 0, mt_change_defer, true},
-    {"omit", "LINE", NULL, "what the line allocates and nothing uses is not allocated", 0, 0, mt_change_omit, true},
+    {"omit", "LINE", NULL, "what the line allocates and nothing reads is not allocated", 0, 0, mt_change_omit, true},
     {"offload-idle", "LINE", NULL, "what the line allocates is in host memory for the longest time between two uses", 0, 0,
      mt_change_offload_idle, true},
     {"batch", "PART", "1/2", "all memory except the model's and the optimizer's scales with the batch", 20,

@@ -239,6 +239,7 @@ static void note_uses(struct mt_recording *recording, const struct mt_replay *re
             .begin_ns = mt_block_time(block),
             .end_ns = end_ns,
             .is_known = mt_uses_are_complete(uses, end_ns, replay->survey.kinds[MT_USE]),
+            .is_read = !uses->is_never && !uses->only_written,
             .first = use_of(&uses->first),
             .last = use_of(&uses->last),
             .before = use_of(&uses->before),

@@ -92,6 +92,7 @@ struct mt_recorded_use {
 struct mt_recorded_uses {
     uint64_t begin, end, begin_ns, end_ns; /* of the block */
     bool is_known;                         /* no other use is possible in the recorded run */
+    bool is_read;                          /* else copies and fills write it at most */
     struct mt_recorded_use first, last, before, after; /* around its longest pause */
 };
 

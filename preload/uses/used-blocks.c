@@ -315,8 +315,10 @@ static unsigned list(const struct mt_used_blocks *blocks, const struct block *fr
 {
     struct block block = *from;
     unsigned n = 0;
+    if (block.is_captured && blocks->graph.time_ns)
+        block.pause_ns = 0; /* any launch of a graph may have used it */
     if (block.is_captured && blocks->graph.time_ns > block.last.time_ns)
-        note(&block, &blocks->graph);
+        block.last = blocks->graph;
     if (!block.is_used) {
         put(&out[n++], &block, &(struct use){0}, time_ns, MT_USES_NONE);
         return n;

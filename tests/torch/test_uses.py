@@ -59,13 +59,14 @@ def check_unneeded(work, forks):
     equal("it ends well", code, 0)
     device = json.loads(harness.must_run([MEMTAP, "report", "--format", "json", trace]).stdout)["devices"][0]
     unneeded = device["unneeded"]
-    have = {kind: unneeded[kind]["bytes"] >> 20 for kind in ("never", "until", "after", "between")}
-    equal("not needed, MiB", have, {"never": 8, "until": 16, "after": 32, "between": 64})
-    equal("in all", unneeded["bytes"] >> 20, 120)
-    equal("one block each", [unneeded[kind]["blocks"] for kind in have], [1, 1, 1, 1])
+    have = {kind: unneeded[kind]["bytes"] >> 20 for kind in ("never", "written", "until", "after", "between")}
+    equal("not needed, MiB", have, {"never": 8, "written": 2, "until": 16, "after": 32, "between": 64})
+    equal("in all", unneeded["bytes"] >> 20, 122)
+    equal("could hold another", (unneeded["shared"]["bytes"] >> 20, unneeded["shared"]["blocks"]), (32, 1))
+    equal("one block each", [unneeded[kind]["blocks"] for kind in have], [1] * 5)
     peak = int(re.search(r"^peak (\d+)", output, re.M)[1])
     changes = {change["change"]: change for change in json.loads(harness.must_run([MEMTAP, "plan", "--format", "json", trace]).stdout)["changes"]}
-    kinds = {"never": ("never", "omit"), "early": ("until", "defer"), "late": ("after", "del"), "idle": ("between", "offload-idle")}
+    kinds = {"never": ("never", "omit"), "written": ("written", "omit"), "early": ("until", "defer"), "late": ("after", "del"), "idle": ("between", "offload-idle")}
     for name, (kind, change) in kinds.items():
         code, output = forks.run(Path(work) / f"{name}.mtap", HERE / "unneeded.py", name)
         now = int(re.search(r"^peak (\d+)", output, re.M)[1])
@@ -73,9 +74,9 @@ def check_unneeded(work, forks):
         modelled = changes[f"{change}:unneeded.py:{unneeded[kind]['sites'][0]['line']['line']}"]
         equal(f"{change} in memtap plan", (modelled["how"], modelled["saves"], modelled["new_peak"]), ("replayed", peak - now, now))
     where = [changes[name]["where"] for name in changes if name.startswith(("del", "defer"))]
-    equal("where to edit", where, ["after unneeded.py:16", "just before unneeded.py:32"])
+    equal("where to edit", where, ["after unneeded.py:19", "just before unneeded.py:37"])
     text = harness.must_run([MEMTAP, "report", trace]).stdout
-    check("Not needed at the peak, judging by launched kernels, copies and fills: 120.00 MiB" in text, text)
+    check("Not needed at the peak, judging by launched kernels, copies and fills: 122.00 MiB" in text, text)
 
 
 def unneeded_of(trace):

@@ -100,8 +100,8 @@ START_TEST(graphs)
     ck_assert_uint_eq(send(9, MT_FREE, 8 * MIB, MIB, 0), 1);
     check_use(0, 6, MT_USES_FIRST | MT_USES_LAST);
     ck_assert_uint_eq(send(9, MT_FREE, 4 * MIB, MIB, 0), 2);
-    check_use(0, 6, MT_USES_FIRST | MT_USES_BEFORE_IDLE);
-    check_use(1, 2, MT_USES_LAST | MT_USES_AFTER_IDLE | MT_USES_OF_GRAPH);
+    check_use(0, 6, MT_USES_FIRST);
+    check_use(1, 2, MT_USES_LAST | MT_USES_OF_GRAPH);
 }
 END_TEST
 
