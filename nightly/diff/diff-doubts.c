@@ -109,7 +109,7 @@ static void put_damage(FILE *out, const struct mt_digest *digests, size_t n)
             doubt(out, digest, "%s events were lost; its numbers may be wrong",
                   mt_count_text(count, digest->lost));
         if (digest->cut_stacks)
-            doubt(out, digest, "%s deep %s truncated: \"(N frames)\" marks what is left out",
+            doubt(out, digest, "%s deep %s truncated: \"(N frames)\" marks what was left out",
                   mt_count_text(count, digest->cut_stacks),
                   digest->cut_stacks == 1 ? "stack is" : "stacks are");
     }

@@ -208,7 +208,7 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
         recompute_added(checkpoint);
     if (!rc && !is_reported) {
         change->why_not =
-            is_there ? "its calls are checkpointed already" : "no complete call of it was recorded";
+            is_there ? "its calls are already checkpointed" : "no complete call of it was recorded";
         return -ENOENT;
     }
     return rc ? rc : checkpoint->edits->rc;

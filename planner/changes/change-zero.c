@@ -132,7 +132,7 @@ int mt_change_bucket_views(struct mt_edits *edits, const char *argument, struct 
     }
     if (!gradients || is_view)
         change->why_not =
-            buckets ? "gradients are views of DDP's buckets already" : "DDP made no buckets";
+            buckets ? "gradients are already views of DDP's buckets" : "DDP made no buckets";
     return change->why_not ? -ENOENT : 0;
 }
 

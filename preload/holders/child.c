@@ -17,10 +17,10 @@
 
 #define STACK ((size_t)8 << 20)
 #define HANDLERS_STACK ((size_t)1 << 16)
-#define SLOWEST 4            /* seconds for one of the processor's */
-#define WRITE_NS 1000000000u /* to write what was found when the time is up */
+#define SLOWEST 4            /* seconds of time for one of CPU time */
+#define WRITE_NS 1000000000u /* for writing the results once the time is up */
 #define BETWEEN_CHECKS 4096u
-/* What a limit of memory has to leave at the beginning, and then at all times. */
+/* The memory that a limit must leave at the start, and at all times after that. */
 #define LEAST_ROOM (UINT64_C(1) << 28)
 #define LEFT_ROOM (UINT64_C(1) << 26)
 
@@ -52,7 +52,7 @@ static void on_crash(int number)
     siglongjmp(mt_crash_point, 1);
 }
 
-/* Limit the processor's time, and, where that comes slowly, the time. */
+/* Limit the CPU time, and on a busy machine the time. */
 static void set_timers(uint64_t ns)
 {
     struct itimerval timer = {{0, 0}, {(time_t)(ns / 1000000000u), (long)(ns / 1000 % 1000000u)}};
@@ -76,7 +76,7 @@ static void handle(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
-/* Be no process of the program's: its handlers, its files, and its timers are not for this one. */
+/* Drop what belongs to the program: its signal handlers, files and timers. */
 static void settle(void)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
@@ -117,7 +117,7 @@ static uint64_t room(void)
     return mt_memory_room("/proc/self/cgroup", "/sys/fs/cgroup");
 }
 
-/* Go through all that the queue leads to. */
+/* Process the queue until it is empty. */
 static void walk(void)
 {
     unsigned until_check = BETWEEN_CHECKS;
@@ -125,7 +125,7 @@ static void walk(void)
         if (!--until_check) {
             until_check = BETWEEN_CHECKS;
             if (getppid() != mt_picture.parent_pid)
-                end(MT_HOLDERS_CRASHED); /* nobody waits for the answer */
+                end(MT_HOLDERS_CRASHED); /* nobody is waiting for the results */
             if (mt_picture.room < UINT64_MAX && room() < LEFT_ROOM)
                 siglongjmp(search_is_over, ROOM_IS_USED);
         }

@@ -16,17 +16,18 @@
 #include <sys/wait.h>
 
 #define SEARCH_NS 5000000000u
-/* At the end, for all searches, and then for what they have found until then. */
+/* The waits at the program's end: for all searches, and then for the results that they have by
+ * then. */
 #define LAST_WAIT_NS 5000000000u
 #define LAST_WORDS_NS 1500000000u
 #define WAIT_NS 5000000
-#define FREE_SEARCHES 3u /* which may take as long as they take */
-#define SHARE 20u        /* then at most this part of the time */
+#define FREE_SEARCHES 3u /* may take any time */
+#define SHARE 20u        /* after those, at most this share of the time */
 
 enum state { NONE, BEGINS, RUNS, FAILED };
 
-/* Searches that are on their way or wait for the writer. A program that goes on after the first of
- * two shortages may end by the second. */
+/* Searches that are running or waiting for the writer: a program that survives one out-of-memory
+ * error may die of the next. */
 #define MOST_RUNNING 2u
 
 struct search {
@@ -41,10 +42,10 @@ struct search {
 static struct {
     struct search search[MT_HOLDERS_SEARCHES];
     struct search *taken;             /* by the writer */
-    uint64_t until_ns;                /* to wait at the end; 0: it has not begun */
-    atomic_bool is_beginning;         /* one thread at a time notes what its Python is */
+    uint64_t until_ns;                /* when the wait at the end is over; 0: not begun */
+    atomic_bool is_beginning;         /* taken by the thread that looks up its Python */
     _Atomic unsigned n;               /* so far */
-    _Atomic uint64_t end_ns, last_ns; /* of the last one: when it ended, how long it took */
+    _Atomic uint64_t end_ns, last_ns; /* of the last search: when it ended, how long it took */
 } holders;
 
 static uint64_t find(const char *name)
@@ -99,7 +100,7 @@ void mt_holders_start(void)
         mt_settings.holders_at = 0;
 }
 
-/* Read what Python's state is at the moment. Return whether memtap knows its objects. */
+/* Read Python's current state. Return whether memtap knows the layout of its objects. */
 static bool note_python(void)
 {
     struct mt_holder_python *python = &mt_holder_python;
@@ -116,13 +117,13 @@ static bool is_wanted(enum mt_holders_moment moment)
     return moment == MT_HOLDERS_REQUESTED || mt_settings.holders_at & 1u << moment;
 }
 
-/* Return whether searches take little of the time so far. */
+/* Return whether searches have taken only a small share of the time so far. */
 static bool is_cheap(uint64_t now)
 {
     return holders.n < FREE_SEARCHES || now - holders.end_ns > SHARE * holders.last_ns;
 }
 
-/* Return a free search, which is the caller's now; NULL: there is none. */
+/* Claim a free search for the caller; NULL: there is none. */
 static struct search *claim(void)
 {
     unsigned running = 0;
@@ -190,7 +191,7 @@ void mt_holders_search(enum mt_holders_moment moment)
     atomic_store(&holders.is_beginning, false);
 }
 
-/* Wait for the child's end. Return whether it has come. */
+/* Wait for the child to end. Return whether it has. */
 static bool has_ended(const struct search *search, uint64_t most_ns)
 {
     uint64_t until = mt_now() + most_ns;

@@ -11,7 +11,7 @@ struct mt_holder_layout {
     int minor;               /* of 3.x */
     int16_t code_names;      /* names of local variables: co_localsplusnames, or co_varnames ... */
     int16_t code_cells;      /* ... with co_cellvars and co_freevars after them; -1: they are */
-    int16_t code_free;       /* among them, the free ones last */
+    int16_t code_free;       /* among those, the free ones last */
     int16_t code_locals;     /* int: the number of co_localsplusnames or co_varnames */
     int16_t code_stack;      /* int: words of the frame's stack after them */
     int16_t object_frame;    /* frame object: its frame; 0: it is the frame */
@@ -23,7 +23,7 @@ struct mt_holder_layout {
         function_keywords;  /* defaults of keywords */
     int16_t thread_handled; /* PyThreadState: exc_info, the exceptions being handled */
     int16_t thread_dict;
-    int16_t thread_raised;                   /* the exception that is on its way */
+    int16_t thread_raised;                   /* the exception being raised */
     int16_t handled_value, handled_previous; /* of exc_info */
     int16_t error_traceback, error_context, error_cause;
 };
@@ -50,12 +50,12 @@ enum {
     MT_FLAG_HEAP = 1 << 9,
     MT_FLAG_ERROR = 1 << 30,
     MT_FLAG_TYPE_BIT = 31,
-    /* From the generations of the collector's state on. */
+    /* Offsets within the collector's state, from its generations on. */
     MT_COLLECTOR_YOUNGEST = 72, /* the address of the youngest */
     MT_COLLECTOR_FROZEN = 80,
     MT_COLLECTOR_IS_RUNNING = 176, /* int */
-    MT_COLLECTOR_OLD = 200,        /* how many objects the last full collection left ... */
-    MT_COLLECTOR_OLD_SOON = 208,   /* ... and others have left since */
+    MT_COLLECTOR_OLD = 200,        /* objects that survived the last full collection ... */
+    MT_COLLECTOR_OLD_SOON = 208,   /* ... and the collections since */
     MT_COLLECTOR_END = 216,
 };
 

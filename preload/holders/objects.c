@@ -24,7 +24,7 @@ static uint64_t link_at(uint64_t address)
     return mt_word(address) & LINK;
 }
 
-/* Return whether a list's head stands there. */
+/* Return whether this is a list's head. */
 static bool is_list(uint64_t head)
 {
     uint64_t next = link_at(head), previous = link_at(head + 8);
@@ -32,7 +32,7 @@ static bool is_list(uint64_t head)
            link_at(previous) == head;
 }
 
-/* Return whether a generation's head may stand there, whose list may be about to change. */
+/* Return whether this may be a generation's head, whose list may be changing. */
 static bool is_generation(uint64_t head)
 {
     return mt_is_readable(link_at(head), 32) && mt_is_readable(link_at(head + 8), 16);
@@ -56,7 +56,8 @@ static uint64_t flags_of(uint64_t type)
     return mt_word(type + MT_TYPE_FLAGS);
 }
 
-/* Return whether its type's tp_traverse may be called: for a type, only if that is on the heap. */
+/* Return whether the type's tp_traverse may be called: for a type object, only if it is on the
+ * heap. */
 static bool may_visit(uint64_t object, uint64_t type)
 {
     uint64_t flags = flags_of(type);
@@ -64,7 +65,7 @@ static bool may_visit(uint64_t object, uint64_t type)
            (!(flags >> MT_FLAG_TYPE_BIT & 1) || flags_of(object) & MT_FLAG_HEAP);
 }
 
-/* Return whether an object of the collector's stands there, not the head of a list. */
+/* Return whether this is an object tracked by the collector, not the head of a list. */
 static bool is_object(uint64_t object)
 {
     uint64_t type = mt_is_readable(object, 16) ? mt_word(object + MT_OBJECT_TYPE) : 0;
@@ -120,7 +121,7 @@ int mt_objects_read(void)
     for (void *state = python->first_interpreter(); state && n < 16;
          state = python->next_interpreter(state)) {
         generations[n] = find_generations((uint64_t)(uintptr_t)state);
-        if (!generations[n] && python->runtime) /* up to 3.8 they are the process's */
+        if (!generations[n] && python->runtime) /* up to 3.8 there is one set for the process */
             generations[n] = find_generations(python->runtime);
         if (!generations[n])
             return -ENOENT;
@@ -170,7 +171,7 @@ enum mt_holder_type mt_holder_type_of(uint64_t object)
     static struct {
         uint64_t type;
         enum mt_holder_type is;
-    } *known; /* memory that only the child has */
+    } *known; /* only the child has this memory */
     uint64_t type = mt_word(object + MT_OBJECT_TYPE);
     unsigned i = (unsigned)(type >> 4 ^ type >> 16) % KNOWN;
     if (!known && !(known = mt_map(KNOWN * sizeof *known)))
@@ -187,7 +188,7 @@ uint64_t mt_holder_wrapped(uint64_t object)
     enum {
         WRAPPED = 16,
         LEAST_ADDRESS = 4096
-    }; /* perhaps behind a word that says it is borrowed */
+    }; /* possibly after a word that marks it as borrowed */
     uint64_t word = mt_word(object + WRAPPED);
     return word < LEAST_ADDRESS ? mt_word(object + WRAPPED + 8) : word;
 }
@@ -204,7 +205,7 @@ void mt_object_visit(uint64_t object, mt_visit *visit, void *data)
     }
 }
 
-/* Add an object, if its list is none of the generations', and the rest of its list. */
+/* Add an object and the rest of its list, unless that is the list of a generation. */
 static int add_list_of(void *object, void *unused)
 {
     uint64_t first = (uint64_t)(uintptr_t)object;
@@ -261,7 +262,7 @@ static int reach(void *object, void *data)
     return 0;
 }
 
-/* Reach what the C++ part of an object has. */
+/* Reach what the C++ part of an object refers to. */
 static void expand_wrapped(uint64_t object, uint32_t node)
 {
     enum { THREAD_DICT = 16, HEAD_OF_OBJECT = 16, MOST_CONTEXT = 1024 };

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* A path is cut in the middle where it is longer. */
+/* A longer path is shortened in the middle. */
 #define MOST_BEGIN 40u
 #define MOST_END 20u
 #define MOST_NODES (MOST_BEGIN + MOST_END)
@@ -89,7 +89,7 @@ static void object_type(uint64_t object, char *out, size_t size)
         strcpy(out, "object");
 }
 
-/* Put a module's variable. Return how many nodes on it is. */
+/* Add a module's variable. Return the number of nodes that it covers. */
 static unsigned put_global(struct mt_path *path, const struct mt_picture_root *root,
                            const uint32_t *node, unsigned n)
 {
@@ -115,7 +115,7 @@ static unsigned put_global(struct mt_path *path, const struct mt_picture_root *r
     return 1;
 }
 
-/* Put what a thread has by threading.local: three nodes before the value itself. */
+/* Add a value of a threading.local: three nodes precede the value itself. */
 static unsigned put_thread(struct mt_path *path, const uint32_t *node, unsigned n)
 {
     enum { LOCAL_DICT = 2, VALUE = 3 };
@@ -128,7 +128,7 @@ static unsigned put_thread(struct mt_path *path, const uint32_t *node, unsigned 
     return 0;
 }
 
-/* Put a cycle: "reference cycle Node.child.parent". */
+/* Add a cycle: "reference cycle Node.child.parent". */
 static void put_cycle(struct mt_path *path, uint32_t node)
 {
     struct mt_path *step = &own->step;
@@ -155,7 +155,7 @@ static void put_cycle(struct mt_path *path, uint32_t node)
     }
 }
 
-/* Put the root of a path. Return how many nodes on it is. */
+/* Add the root of a path. Return the number of nodes that it covers. */
 static unsigned put_root(struct mt_path *path, const struct chain *chain)
 {
     static const char *const last[] = {"sys.last_exc", "sys.last_value", "sys.last_traceback"};
@@ -216,7 +216,7 @@ static void write_path(struct mt_path *path, const struct chain *chain)
     }
 }
 
-/* Return the bytes of a view that is smaller than its storage; 0: it is not, or not known. */
+/* Return the bytes of a view that is smaller than its storage; 0 if it is not, or unknown. */
 static uint64_t view_bytes(uint64_t impl, uint64_t storage_bytes)
 {
     const void *at = (const void *)(uintptr_t)impl;
@@ -268,7 +268,7 @@ static bool write_holder(struct mt_holders_answer *answer, uint32_t node)
     return true;
 }
 
-/* Return the bytes on a CUDA device of a reached storage; 0: it is none. */
+/* Return the bytes that a reached node, if it is a storage, has on a CUDA device; else 0. */
 static uint64_t bytes_on_device(uint32_t node)
 {
     volatile uint64_t bytes = 0;
@@ -284,7 +284,8 @@ static uint64_t bytes_on_device(uint32_t node)
     return bytes;
 }
 
-/* Count storages by the bits of their sizes: return the least size of which all have room. */
+/* Count storages by the bit lengths of their sizes. Return the smallest size for which all of that
+ * size or more have room. */
 static uint64_t least_with_room(void)
 {
     uint64_t n[65] = {0}, sum = 0;

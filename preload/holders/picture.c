@@ -137,8 +137,8 @@ bool mt_is_readable(uint64_t address, uint64_t size)
 struct mt_mapping *mt_torch_variables;
 uint32_t mt_n_torch_variables;
 
-/* Note a mapping of a library's file that can be written, and the memory right after it, which has
- * the variables that are zero at first. */
+/* Note a writable mapping of a library's file, and the memory right after it, which has the
+ * zero-initialized variables. */
 static void note_variables(const char *line, const struct mt_mapping *mapping)
 {
     const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;

@@ -34,7 +34,7 @@ enum {
 enum mt_picture_root_sort {
     MT_ROOT_NATIVE,  /* not referred to by any Python object, but counts as referred to */
     MT_ROOT_FRAME,   /* a local variable of a running function */
-    MT_ROOT_STACK,   /* a value that it has at hand */
+    MT_ROOT_STACK,   /* a value on its stack */
     MT_ROOT_GLOBALS, /* a module's dict */
     MT_ROOT_HANDLED, /* an exception being handled */
     MT_ROOT_RAISED,

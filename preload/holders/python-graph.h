@@ -15,7 +15,7 @@ struct mt_holder_python {
     const struct mt_python_layout *layout; /* NULL: none, or not known */
     const struct mt_holder_layout *holding;
     uint64_t thread; /* PyThreadState of the thread whose moment it is; 0: none */
-    /* Of CPython's interface; they only read. */
+    /* Functions of CPython's API; they only read. */
     void *(*first_interpreter)(void), *(*next_interpreter)(void *);
     void *(*first_thread)(void *), *(*next_thread)(void *);
     int (*is_finalizing)(void);
@@ -31,7 +31,7 @@ enum mt_holder_type {
     MT_TYPE_TENSOR,
     MT_TYPE_CONTEXT, /* of a torch.autograd.Function: ctx */
     MT_TYPE_STORAGE,
-    MT_TYPE_OF_THREAD, /* what threading.local has for a thread */
+    MT_TYPE_OF_THREAD, /* the values of a threading.local for a thread */
     MT_TYPE_LOCAL,     /* threading.local */
     MT_TYPE_CACHE,     /* functools.lru_cache's */
     MT_TYPE_OPTIMIZER, /* of torch.optim */
@@ -39,7 +39,7 @@ enum mt_holder_type {
 };
 enum mt_holder_type mt_holder_type_of(uint64_t object);
 
-/* Return the address of the C++ object that a tensor, or storage, has. */
+/* Return the address of the C++ object of a tensor or storage. */
 uint64_t mt_holder_wrapped(uint64_t object);
 
 /* Add all tracked objects to the picture. Return 0, -ENOENT: not found; -ENOMEM. */
@@ -49,7 +49,7 @@ int mt_objects_read(void);
  * lead to them: not what it has found to be garbage. */
 void mt_objects_read_moved(void);
 
-/* Take off each object's references those by tracked objects and by running functions. */
+/* Subtract from each object's references those by tracked objects and by running functions. */
 void mt_objects_count(void);
 
 /* Call for each object that an object refers to. */
@@ -83,7 +83,7 @@ void mt_roots_native(void);
 void mt_roots_garbage(void);
 void mt_roots_of_cycles(bool of_dicts);
 
-/* Return the node before one in its cycle. */
+/* Return a node's predecessor in its cycle. */
 uint32_t mt_cycle_referrer(uint32_t node);
 
 #endif

@@ -63,7 +63,7 @@ uint64_t mt_memory_room(const char *cgroups, const char *mount)
     }
     int n = snprintf(folder, sizeof folder, "%s%.*s", mount, (int)strcspn(own, "\n"), own);
     if (n < 0 || (size_t)n >= sizeof folder || access(folder, F_OK))
-        snprintf(folder, sizeof folder, "%s", mount); /* as a container sees its own */
+        snprintf(folder, sizeof folder, "%s", mount); /* as a container sees its own cgroup */
     uint64_t room = UINT64_MAX;
     for (size_t least = strlen(mount);;) {
         uint64_t here = room_in(folder);

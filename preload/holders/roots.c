@@ -28,7 +28,7 @@ static bool is_own_str(uint64_t str)
     return !mt_py_text(layout(), str, text, sizeof text) && is_own_file(text);
 }
 
-/* Call for each thread of Python's, the one of the moment first. */
+/* Call for each Python thread, beginning with the one whose moment it is. */
 static void each_thread(void (*call)(uint64_t thread, const void *data), const void *data)
 {
     const struct mt_holder_python *python = &mt_holder_python;
@@ -62,7 +62,7 @@ static void reach_value(uint64_t value, enum mt_picture_root_sort sort, uint64_t
         mt_picture_reach(value, MT_NODE_OBJECT, root);
 }
 
-/* What to do with a function's frame. */
+/* What to do with a frame. */
 typedef void use_frame(uint64_t frame, uint64_t code);
 
 static void reach_variables(uint64_t frame, uint64_t code)
@@ -101,13 +101,13 @@ static void reach_stack(uint64_t frame, uint64_t code)
 
 struct frames {
     use_frame *use;
-    int is_own; /* of which files; -1: of all */
+    int is_own; /* of which files; -1: all */
 };
 
 /* Use a thread's frames, the outermost first: it has a value for the longest time. */
 static void use_frames(uint64_t thread, const void *data)
 {
-    static uint64_t *frames; /* memory that only the child has */
+    static uint64_t *frames; /* only the child has this memory */
     const struct frames *wanted = data;
     volatile unsigned n = 0;
     if (!frames && !(frames = mt_map(MOST_FRAMES * sizeof *frames)))
@@ -255,8 +255,8 @@ void mt_roots_native(void)
             mt_picture_reach(mt_picture.address[node], MT_NODE_OBJECT, MT_ROOT_BIT);
 }
 
-/* Of each object that nothing reached: one that refers to it, in refs, which is not used any more.
- */
+/* For each object that nothing reached, store an object that refers to it in refs, which is no
+ * longer needed. */
 static int note_referrer(void *object, void *data)
 {
     uint32_t node = mt_picture_find((uint64_t)(uintptr_t)object);

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define NAME 96u /* bytes of a name; a longer one is cut */
+#define NAME 96u /* bytes of a name; a longer one is truncated */
 
 static const struct mt_python_layout *layout(void)
 {
@@ -26,10 +26,10 @@ static void type_name(uint64_t object, char out[NAME])
         strcpy(out, "object");
 }
 
-/* Read an int from 0 up. Return 0 or -1. */
+/* Read a nonnegative int. Return 0 or -1. */
 static int read_int(uint64_t object, uint64_t *number)
 {
-    enum { SIZE = 16, IS_ZERO = 1 }; /* from 3.12 on with the sign in the lowest bits */
+    enum { SIZE = 16, IS_ZERO = 1 }; /* since 3.12, the sign is in the lowest bits */
     char type[NAME];
     type_name(object, type);
     if (strcmp(type, "int") != 0)
@@ -42,7 +42,7 @@ static int read_int(uint64_t object, uint64_t *number)
                : -1;
 }
 
-/* Put a key as Python writes it, into a format for it: "[%s]". */
+/* Add a key as Python prints it, in a format: "[%s]". */
 static void put_key(struct mt_path *path, uint64_t key, const char *format)
 {
     char text[NAME], quoted[NAME + 2];
@@ -102,7 +102,7 @@ static int key_in_attributes(uint64_t object, uint64_t value, char out[NAME])
                : 0;
 }
 
-/* Find an attribute among those of C, which __slots__ are, too. */
+/* Find an attribute among those of C, including __slots__. */
 static int key_in_members(uint64_t object, uint64_t value, char out[NAME])
 {
     enum { MEMBER = 40, SORT = 8, OFFSET = 16, OBJECT = 6, OBJECT_EX = 16 };
@@ -159,7 +159,7 @@ static uint64_t address_of(uint32_t node)
     return mt_picture.address[node];
 }
 
-/* Put the variable of a frame that has the child. */
+/* Add the variable of a frame whose value is the child. */
 static unsigned from_frame(struct mt_path *path, uint64_t frame, uint64_t child, const char *how)
 {
     uint64_t code = mt_py_frame_code(layout(), frame);
@@ -170,7 +170,7 @@ static unsigned from_frame(struct mt_path *path, uint64_t frame, uint64_t child,
     return 1;
 }
 
-/* Put the variable of a suspended function. Up to 3.10 its frame is an object of its own. */
+/* Add the variable of a suspended function. Up to 3.10 its frame is a separate object. */
 static unsigned from_generator(struct mt_path *path, uint64_t object, const uint32_t *node,
                                unsigned n)
 {
@@ -194,7 +194,7 @@ static unsigned from_frame_object(struct mt_path *path, uint64_t object, uint64_
     return from_frame(path, offset ? mt_word(object + (uint64_t)offset) : object, child, "of");
 }
 
-/* Return the place of an item in a tuple; -1: it has none. */
+/* Return the index of an item in a tuple; -1: it is not in it. */
 static int index_in(uint64_t sequence, uint64_t item)
 {
     uint64_t n, items = mt_py_items(sequence, &n);
@@ -204,7 +204,7 @@ static int index_in(uint64_t sequence, uint64_t item)
     return -1;
 }
 
-/* Put a variable of an outer function, in a cell: its name is among the last of the code's. */
+/* Add a variable of an outer function, in a cell: its name is among the last ones of the code. */
 static unsigned from_closure(struct mt_path *path, uint64_t function, const uint32_t *node,
                              unsigned n)
 {
@@ -220,7 +220,7 @@ static unsigned from_closure(struct mt_path *path, uint64_t function, const uint
     return n > 3 ? 3 : 2;
 }
 
-/* Put a default argument: the last arguments have them. */
+/* Add a default argument: they belong to the last arguments. */
 static unsigned from_defaults(struct mt_path *path, uint64_t function, const uint32_t *node)
 {
     char name[NAME];
@@ -255,7 +255,7 @@ static unsigned from_function(struct mt_path *path, uint64_t function, const uin
     return 2;
 }
 
-/* Put the function whose results are cached. */
+/* Add the function whose results are cached. */
 static unsigned from_cache(struct mt_path *path, uint64_t cache, const uint32_t *node, unsigned n)
 {
     char name[NAME] = "?";
@@ -289,7 +289,8 @@ static unsigned from_error(struct mt_path *path, uint64_t error, uint64_t child)
     return 1;
 }
 
-/* Put what a class has, by the class's name alone: it does not matter how that is reached. */
+/* Add an attribute of a class by the class's name alone: how the class is reached does not matter.
+ */
 static unsigned from_class(struct mt_path *path, uint64_t class, const uint32_t *node, unsigned n)
 {
     char name[128];
@@ -343,7 +344,7 @@ static unsigned from_dict(struct mt_path *path, uint64_t dict, uint64_t child)
     return 1;
 }
 
-/* Put an attribute. torch.nn's own dicts of a module's parts are left out: ".weight", not
+/* Add an attribute. torch.nn's own dicts of a module's parts are left out: ".weight", not
  * "._parameters['weight']". */
 static unsigned put_attribute(struct mt_path *path, const char *name, const uint32_t *node,
                               unsigned n)
@@ -366,7 +367,7 @@ static unsigned put_attribute(struct mt_path *path, const char *name, const uint
     return 1;
 }
 
-/* Put an attribute of any object: it may be in its dict, which is a node of its own. */
+/* Add an attribute of any object: it may be in the object's dict, which is a separate node. */
 static unsigned from_instance(struct mt_path *path, uint64_t object, const uint32_t *node,
                               unsigned n)
 {

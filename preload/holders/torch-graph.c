@@ -12,15 +12,15 @@ enum cpp_class { UNKNOWN, NOT_CPP, TENSOR, STORAGE, NODE, OTHER };
 #define LOWEST 65536u
 #define HIGHEST (UINT64_C(1) << 47)
 #define MOST_CHUNK (UINT64_C(1) << 20)
-#define MOST_DEPTH 3u /* of chunks, one in the other, behind an object of a known class */
+#define MOST_DEPTH 3u /* of chunks nested in each other, from an object of a known class */
 
 static bool is_pointer(uint64_t word)
 {
     return word >= LOWEST && word < HIGHEST && word % 8 == 0;
 }
 
-/* Return the name in a std::type_info; NULL: it is none. Its first two words are its own vtable and
- * the name. */
+/* Return the name in a std::type_info, or NULL if this is not one. Its first two words are its own
+ * vtable and the name. */
 static const char *name_in(uint64_t info)
 {
     if (!is_pointer(info) || !mt_is_readable(info, 16) || !is_pointer(mt_word(info)))
@@ -29,7 +29,7 @@ static const char *name_in(uint64_t info)
     if (name < LOWEST || name >= HIGHEST || !mt_is_readable(name, 8))
         return NULL;
     const char *text = (const char *)(uintptr_t)name;
-    text += *text == '*'; /* of a type local to its library */
+    text += *text == '*'; /* of a type that is local to its library */
     return *text == 'N' || *text == 'S' || (*text >= '1' && *text <= '9') ? text : NULL;
 }
 
@@ -66,13 +66,13 @@ static enum cpp_class class_by_name(uint64_t info)
     return OTHER;
 }
 
-/* Return the class of what begins at an address. */
+/* Return the class of the object at an address. */
 static enum cpp_class class_of(uint64_t object)
 {
     static struct {
         uint64_t vtable;
         enum cpp_class is;
-    } *known; /* memory that only the child has */
+    } *known; /* only the child has this memory */
     if (!is_pointer(object) || !mt_is_readable(object, 16))
         return NOT_CPP;
     uint64_t vtable = mt_word(object);
@@ -108,7 +108,8 @@ static bool is_numel(uint64_t at, unsigned device)
            (after >> 16 & 0xffffff) == (MT_DEVICE_TYPE_CUDA | device << 8 | 1u << 16);
 }
 
-/* Learn where tensors have their types, if the recorder has seen none that says it. */
+/* Learn where tensors have their types, unless the recorder has already seen a tensor that shows
+ * it. */
 static void learn_type(uint64_t impl)
 {
     enum { FIRST = 8 * 16, MOST = 8 * 40 };
@@ -155,7 +156,7 @@ static uint64_t heap_bytes(uint64_t address)
     return size - 8;
 }
 
-/* Return the bytes of an object, which may stand behind the counts of a std::shared_ptr. */
+/* Return the bytes of an object, which may follow the counts of a std::shared_ptr. */
 static uint64_t object_bytes(uint64_t address)
 {
     enum { COUNTS = 16, LIKELY_SIZE = 640 };
@@ -232,7 +233,7 @@ void mt_torch_scan(uint64_t address, uint64_t words, uint32_t parent)
     scan(address, words, parent, depth_of(parent));
 }
 
-/* Return the address of autograd's data of a tensor; 0: none. */
+/* Return the address of a tensor's autograd data; 0: none. */
 static uint64_t meta_of(uint64_t impl)
 {
     uint64_t meta = mt_torch_head ? mt_word(impl + (unsigned)mt_torch_head + 8) : 0;
@@ -300,7 +301,7 @@ static void reach_cached(uint64_t table, uint64_t size)
     }
 }
 
-/* Reach those in a table that a variable has. */
+/* Reach the entries of a variable's table. */
 static __attribute__((noinline)) void reach_table(uint64_t variable)
 {
     if (!MT_MAY_CRASH())

@@ -6,7 +6,7 @@
 
 #define MOST_NAME 96u
 
-/* Put the class of a node: "N5torch8autograd9generated12MulBackward0E" is MulBackward0. */
+/* Add the class of a node: "N5torch8autograd9generated12MulBackward0E" is MulBackward0. */
 static void put_class(struct mt_path *path, uint64_t graph)
 {
     const char *text = mt_torch_class(graph), *last = "a node";

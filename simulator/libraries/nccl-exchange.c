@@ -154,7 +154,7 @@ static enum nccl_result pass_on(struct nccl_comm *comm)
     if (self->in.first || self->out.first)
         return nccl_fail(NCCL_INVALID_USAGE,
                          "rank %d of %d sends to itself and does not receive that in the same "
-                         "group, or the other way round",
+                         "group, or vice versa",
                          comm->rank, comm->size);
     return NCCL_SUCCESS;
 }

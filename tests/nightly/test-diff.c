@@ -285,7 +285,7 @@ START_TEST(truncated_stacks_are_reported)
     compare();
     char *doubts = mt_diff_doubts(&diff);
     ck_assert_ptr_nonnull(
-        strstr(doubts, "1 deep stack is truncated: \"(N frames)\" marks what is left out\n"));
+        strstr(doubts, "1 deep stack is truncated: \"(N frames)\" marks what was left out\n"));
     ck_assert_uint_eq(runs[0].cut_stacks, 0);
     free(doubts);
 }

@@ -268,7 +268,7 @@ static void print_overview(void)
          "              limits on a command's memory, its output, and the events\n"
          "              read from each trace\n"
          "\n"
-         "See memtap help COMMAND for a command. To begin:\n"
+         "See memtap help COMMAND for a command. To get started:\n"
          "  memtap run python train.py");
 }
 

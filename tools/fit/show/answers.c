@@ -90,7 +90,7 @@ const char *mt_fit_obstacle_text(char out[MT_OBSTACLE_TEXT], const struct mt_job
         snprintf(out, MT_OBSTACLE_TEXT, "could not be started");
         break;
     case MT_FIT_FULL:
-        snprintf(out, MT_OBSTACLE_TEXT, "did not even fit %" PRIu64 " TiB", MT_HUGE_CARD >> 40);
+        snprintf(out, MT_OBSTACLE_TEXT, "did not fit even in %" PRIu64 " TiB", MT_HUGE_CARD >> 40);
         break;
     default:
         if (outcome->signal)
