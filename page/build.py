@@ -27,9 +27,9 @@ LEFT_OUT = {
     "analyzer/support/room.c",
     "analyzer/trace/symbols.c",
     "exchange/import/nsight.c",
-    "nightly/digest/amount.c",
-    "nightly/diff/diff-flame.c",
-    "nightly/diff/diff-markdown.c",
+    "compare/digest/amount.c",
+    "compare/diff/diff-flame.c",
+    "compare/diff/diff-markdown.c",
 }
 TARGET = ["--target=wasm32-wasi", "-O2", "-fno-sanitize=all"]
 FLAGS = [
@@ -72,10 +72,10 @@ def sources():
         *ROOT.glob("trace-format/meaning/*.c"),
         *ROOT.glob("analyzer/*/*.c"),
         ROOT / "settings/size.c",
-        *ROOT.glob("nightly/digest/*.c"),
+        *ROOT.glob("compare/digest/*.c"),
         *ROOT.glob("exchange/import/*.c"),
-        *ROOT.glob("nightly/diff/*.c"),
-        ROOT / "nightly/history/read-all.c",
+        *ROOT.glob("compare/diff/*.c"),
+        ROOT / "compare/history/read-all.c",
         *HERE.glob("wasm/*.c"),
     ]
     for path in sorted(files):

@@ -17,9 +17,9 @@ NOT_BY_DEFAULT = {"long"}  # as meson's own setups have it
 READERS = {"cli", "fuzz", "install", "nightly", "page", "python", "torch"}
 # The suites that a change in a folder can touch, besides quick's; a path that is not here can touch all of them.
 TOUCHED = {
-    "analyzer": READERS, "exchange": READERS, "nightly": READERS, "planner": READERS, "tools/commands": READERS,
-    "campaigns": set(), "changelog.d": set(), "docs": {"cli"}, "man": {"cli", "install"}, "results": set(),
-    "examples": {"install"}, "packages": {"install"}, "page": {"page", "cli"}, "python": {"python", "install"},
+    "analyzer": READERS, "exchange": READERS, "compare": READERS, "planner": READERS, "tools/memtap/commands": READERS,
+    "evaluation": set(), "changelog.d": set(), "docs": {"cli"}, "man": {"cli", "install"}, "evaluation/results": set(),
+    "examples": {"install"}, "packaging": {"install"}, "page": {"page", "cli"}, "python": {"python", "install"},
     "simulator": {"simulator", "torch"}, "tests/bench": {"shim"},
     "CHANGELOG.md": set(), "CONTRIBUTING.md": set(), "HACKING.md": set(), "README.md": {"cli"},
 }

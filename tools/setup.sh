@@ -9,7 +9,7 @@ self=$(readlink -f "$0") caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Everything from PyPI, with hashes (*.in: the packages that were requested).
-locks=packages/locks
+locks=packaging/locks
 TORCH=$(cat $locks/torch.in)
 PAGE_TOOLS=.cache/page-tools
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nsight Systems' SQLite export: device memory that CUDA handed out (nsys profile
  * --cuda-memory-usage=true). */
+#include "compare/history/database.h"
 #include "import.h"
-#include "nightly/history/database.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>

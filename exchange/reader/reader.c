@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arrow.h"
 #include "columns-arrow.h"
+#include "compare/digest/names.h"
 #include "exchange/tables/source.h"
 #include "memtap-reader.h"
-#include "nightly/digest/names.h"
 #include "quota.h"
 #include "settings/nearest.h"
 

@@ -4,9 +4,9 @@
  * page discards it afterwards.
  */
 #include "analyzer/support/grow.h"
+#include "compare/diff/diff-report.h"
+#include "compare/history/read-all.h"
 #include "export.h"
-#include "nightly/diff/diff-report.h"
-#include "nightly/history/read-all.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -39,7 +39,7 @@ struct mt_judgement {
 };
 
 /* As a part of what was live as memory ran out: what a change does to the modelled rest of a run.
- * Of the peaks in results/bounds.csv nine of ten were off by less. */
+ * Of the peaks in evaluation/results/bounds.csv nine of ten were off by less. */
 #define MT_CUT_ERROR 0.25
 
 /* Set up what the trace's requests are judged with. 0; -ENOENT where the release is not known,

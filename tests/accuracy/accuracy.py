@@ -207,8 +207,8 @@ def percent(part):
 
 
 def save(parts, sums, rules, is_whole):
-    """Write the programs into results/accuracy.csv; of the whole list also their sum, and results/accuracy-rules.csv."""
-    sys.path.insert(0, str(harness.ROOT / "campaigns"))
+    """Write the programs into evaluation/results/accuracy.csv; of the whole list also their sum, and evaluation/results/accuracy-rules.csv."""
+    sys.path.insert(0, str(harness.ROOT / "evaluation"))
     import results
 
     if is_whole:
@@ -228,7 +228,7 @@ def main():
     parser.add_argument("--folder", help="keep what is recorded there, and use what is there")
     parser.add_argument("--misses", choices=LEAST, help="print what is not found out")
     parser.add_argument("--all", action="store_true", help="the programs that the suite leaves out, too")
-    parser.add_argument("--save", action="store_true", help="write the rows into results/accuracy*.csv")
+    parser.add_argument("--save", action="store_true", help="write the rows into evaluation/results/accuracy*.csv")
     parser.add_argument("program", nargs="*", help="names of program_list.py, or patterns as 'ddp-*'")
     arguments = parser.parse_args()
     harness.need_torch()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """against.py [--only NAME,...] [--series N] [--save] OLD NEW: what this build costs compared with another one, as ratios. OLD and
 NEW are build folders; tools/bench makes the old one. Ends with 1 where a cost rose: where the lower end of its interval is above
-1.02. --save writes the rows into results/bench.csv.
+1.02. --save writes the rows into evaluation/results/bench.csv.
 
 Counted is the processor's time, which other programs on the machine change less than the clock's. Each measure takes both builds in turns, in new processes, since a process keeps its luck
 of where its memory lies. The interval has the median 95 times of 100 (bootstrap). Give one build twice: its ratios tell how far
@@ -28,9 +28,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "torch"), str(ROOT / "campaigns")]
+sys.path[:0] = [str(ROOT / "tests" / "torch"), str(ROOT / "evaluation")]
 import harness  # noqa: E402
-
 import results  # noqa: E402
 
 LOOP = Path(__file__).resolve().parent / "qwen_loop.py"
@@ -214,7 +213,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME,...", default=",".join(MEASURES))
     parser.add_argument("--series", type=int, default=9, help="how often each is measured (9)")
-    parser.add_argument("--save", action="store_true", help="write the rows into results/bench.csv")
+    parser.add_argument("--save", action="store_true", help="write the rows into evaluation/results/bench.csv")
     parser.add_argument("--names", default="old..new", help="of both builds, for --save")
     parser.add_argument("builds", nargs=2, type=Build, metavar="BUILD")
     options = parser.parse_args()

@@ -2,7 +2,7 @@
 """growth.py [--save] [CASE:N...]: programs with N new objects of a kind (growth_program.py), on the
 simulated device, alone and with memtap: the processor's seconds of the program's threads in the first pass
 and in a later one (the least of MEMTAP_BENCH_TURNS; of `processes` the children's), the ratios, and what a new object costs in the first
-pass. --save writes them into results/growth.csv."""
+pass. --save writes them into evaluation/results/growth.csv."""
 import os
 import sys
 from pathlib import Path
@@ -58,7 +58,7 @@ def main():
             rows = [row(*case.split(":"), (alone, traced), Path(work) / "growth.mtap")
                     for case in arguments or CASES]
     if save:
-        sys.path.insert(0, str(harness.ROOT / "campaigns"))
+        sys.path.insert(0, str(harness.ROOT / "evaluation"))
         import results
         results.save("growth", COLUMNS, rows, harness.MEMTAP, harness.PYTHON)
 

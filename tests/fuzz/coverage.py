@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-FOLDERS = "trace-format", "analyzer", "nightly", "planner", "exchange", "page"
+FOLDERS = "trace-format", "analyzer", "compare", "planner", "exchange", "page"
 
 
 def folder_of(name):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A budget through its parser. What is wrong in one must be told, with a place in the text or of
  * the whole; what is read must be fit to hold a run to. */
-#include "nightly/check/check-formats.h"
+#include "compare/check/check-formats.h"
 #include "outputs.h"
 #include "target.h"
 

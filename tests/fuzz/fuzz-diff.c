@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two runs: compared, held to memtap's own budget and to one that is made of the first, and told in
  * one of the ways there are. */
+#include "compare/check/budget.h"
+#include "compare/check/check-formats.h"
+#include "compare/diff/diff-report.h"
+#include "compare/history/read-all.h"
 #include "made-trace.h"
-#include "nightly/check/budget.h"
-#include "nightly/check/check-formats.h"
-#include "nightly/diff/diff-report.h"
-#include "nightly/history/read-all.h"
 #include "outputs.h"
 #include "target.h"
 #include "two-runs.h"

@@ -5,9 +5,9 @@
  * file. Everything is read from it, another night is added, and all is forgotten. What SQLite
  * refuses is told.
  */
+#include "compare/history/history.h"
+#include "compare/history/trend.h"
 #include "made-trace.h"
-#include "nightly/history/history.h"
-#include "nightly/history/trend.h"
 #include "outputs.h"
 #include "target.h"
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """table.py MEMTAP EXECUTED COVERAGE: adds the executions of EXECUTED ("harness,executions,seconds" a line, which are then forgotten) to
-results/fuzz.csv, and writes what coverage.py told into results/fuzz-coverage.csv."""
+evaluation/results/fuzz.csv, and writes what coverage.py told into evaluation/results/fuzz-coverage.csv."""
 import collections
 import csv
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "campaigns"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evaluation"))
 import results
 
 HARNESSES, FOLDERS = ["harness", "executions", "a_second", "found"], ["folder", "lines", "branches"]

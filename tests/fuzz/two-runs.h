@@ -3,7 +3,7 @@
 #ifndef MT_FUZZ_TWO_RUNS_H
 #define MT_FUZZ_TWO_RUNS_H
 
-#include "nightly/digest/digest.h"
+#include "compare/digest/digest.h"
 
 struct mt_two_runs {
     struct mt_digest run[2];

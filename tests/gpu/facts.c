@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * facts [GROUP]...: what CUDA does with memory where its documents are silent, a line
- * `fact<TAB>value` each. results/gpu-facts.csv has what it printed on a card (gcc facts.c -lcudart
- * -lcuda); test_facts.py runs it on the simulated one. Each group runs in a process of its own,
- * since a context, once made, stays.
+ * `fact<TAB>value` each. evaluation/results/gpu-facts.csv has what it printed on a card (gcc
+ * facts.c -lcudart -lcuda); test_facts.py runs it on the simulated one. Each group runs in a
+ * process of its own, since a context, once made, stays.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """plans.py GPU [--simulated] [--save]: queries cuDNN for the plans of the 452 convolutions in convolutions.csv: by a handle, as PyTorch
 does, by a descriptor of the card, and on the simulated GPU, which is to be this machine's. Names the convolutions whose engines or
-workspaces differ. --save writes a row for each into results/cudnn-plans.csv. --simulated: the simulated one only, where there is no GPU.
+workspaces differ. --save writes a row for each into evaluation/results/cudnn-plans.csv. --simulated: the simulated one only, where there is no GPU.
 Wants PyTorch with its cuDNN, 9.8 or newer. Exit code 1: plans differ."""
 import argparse
 import csv
@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("tests/torch", "campaigns")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests/torch", "evaluation")]
 WAYS = ("handle", "descriptor", "simulated")
 PARTS = ("engine", "workspace", "plans", "largest workspace")
 
@@ -152,7 +152,6 @@ def summary(plans):
 
 def main():
     import harness
-
     import results
 
     parser = argparse.ArgumentParser(description=__doc__)

@@ -254,8 +254,8 @@ def run_script(name, *arguments):
 
 
 def load_programs():
-    """Those of campaigns/serving/programs.py that need no other library than this one."""
-    found = importlib.util.spec_from_file_location("served", ROOT / "campaigns" / "serving" / "programs.py")
+    """Those of evaluation/serving/programs.py that need no other library than this one."""
+    found = importlib.util.spec_from_file_location("served", ROOT / "evaluation" / "serving" / "programs.py")
     served = importlib.util.module_from_spec(found)
     found.loader.exec_module(served)
     needs = ("CleanRL", "GRPO", "PPO", "SAC", "DQN", "YOLO")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.py [--instead GPU] [--only NAME]... [--no-costs] [--save]: measures on this machine's GPU what a simulated one cannot show:
 whether traces agree with PyTorch, how far simulated peaks are from real ones, what of the process's memory the balance explains, and
-what recording costs. --save writes rows into results/gpu-peaks.csv and results/gpu-costs.csv; which docs/evaluation/gpu-results.md explains.
+what recording costs. --save writes rows into evaluation/results/gpu-peaks.csv and evaluation/results/gpu-costs.csv; which docs/evaluation/gpu-results.md explains.
 --instead: on that simulated GPU, which shows that this script works, and nothing else. Exit code 1: a program ended badly, a trace's
 peak is not PyTorch's, or a loop that waits for the GPU takes longer; 77: there is no GPU."""
 import argparse
@@ -14,12 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("tests/torch", "tests/bench", "campaigns")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests/torch", "tests/bench", "evaluation")]
 import bench  # noqa: E402
 import harness  # noqa: E402
-from harness import check, equal  # noqa: E402
-
 import results  # noqa: E402
+from harness import check, equal  # noqa: E402
 
 MOST_SLOWER = 1.02
 PROGRAMS, BUSY = (Path(__file__).with_name(name) for name in ("programs.py", "busy_loop.py"))

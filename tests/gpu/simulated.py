@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""simulated.py [--only NAME]...: runs the convolving programs of results/gpu-peaks.csv on the simulated H100 with the cuDNN that is installed
-with MEMTAP_TEST_PYTHON's PyTorch, and saves peaks next to the card's in results/cudnn-peaks.csv. Wants PyTorch 2.11 with its cuDNN 9.19, timm,
+"""simulated.py [--only NAME]...: runs the convolving programs of evaluation/results/gpu-peaks.csv on the simulated H100 with the cuDNN that is installed
+with MEMTAP_TEST_PYTHON's PyTorch, and saves peaks next to the card's in evaluation/results/cudnn-peaks.csv. Wants PyTorch 2.11 with its cuDNN 9.19, timm,
 torchvision, transformers."""
 import argparse
 import csv
@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "campaigns")]
+sys.path[:0] = [str(ROOT / "evaluation")]
 import results  # noqa: E402
 
 MEMTAP, PYTHON = ROOT / "build-test/tools/memtap", os.environ["MEMTAP_TEST_PYTHON"]
@@ -25,7 +25,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--only", action="append", default=[])
 only = parser.parse_args().only
 rows = []
-with (ROOT / "results/gpu-peaks.csv").open(newline="") as file:
+with (ROOT / "evaluation/results/gpu-peaks.csv").open(newline="") as file:
     for card in csv.DictReader(file):
         name = card["program"]
         if not name.startswith(CONVOLVE) or (only and name not in only):

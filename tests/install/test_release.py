@@ -56,7 +56,7 @@ def check_tests(venv):
 
 
 def check_faults(tree, wheel, folder):
-    check = [sys.executable, tree / "packages/check_wheel.py"]
+    check = [sys.executable, tree / "packaging/check_wheel.py"]
     bad = folder / wheel.name
     for what, change in (
         ("lacks data/share/memtap/memtap.html", lambda name, data: None if name.endswith("/memtap.html") else data),
@@ -78,15 +78,15 @@ def check_faults(tree, wheel, folder):
 def check_downloads(tree):
     work = tree / ".cache/release"
     zig = next(work.glob("python/lib/python*/site-packages/ziglang/zig"))
-    command = [sys.executable, tree / "packages/sysroot.py", work, zig]
+    command = [sys.executable, tree / "packaging/sysroot.py", work, zig]
     # What lies there is asked for its hash each time.
     package = next((work / "downloads").glob("libzstd-dev_*"))
     package.write_bytes(package.read_bytes() + b"\n")
     run(*command)
     table = work / "table.csv"
-    table.write_text((tree / "packages/libraries.csv").read_text().replace(",5d079cf5", ",5d079cf6"))
-    must_fail("is not the file that packages/libraries.csv means", *command, table)
-    table.write_text((tree / "packages/libraries.csv").read_text().replace("1.5.4+dfsg2-5", "1.5.3-0"))
+    table.write_text((tree / "packaging/libraries.csv").read_text().replace(",5d079cf5", ",5d079cf6"))
+    must_fail("is not the file that packaging/libraries.csv means", *command, table)
+    table.write_text((tree / "packaging/libraries.csv").read_text().replace("1.5.4+dfsg2-5", "1.5.3-0"))
     must_fail("apt-get cannot fetch libzstd-dev=1.5.3-0", *command, table)
     must_fail("apt-get, which fetches the libraries, is missing", *command, table, env={"PATH": "/nonexistent"})
 

@@ -79,7 +79,7 @@ def check_reasons(folder):
 
 def check_build(folder):
     """tools/build in a copy, with a PATH of a few commands: those that packages would bring are missing."""
-    for part in ("tools", "page", "packages"):
+    for part in ("tools", "page", "packaging"):
         shutil.copytree(source / part, folder / part)
     commands = folder / "commands"
     commands.mkdir()

@@ -3,8 +3,8 @@
 #ifndef MT_TESTS_COMPARED_H
 #define MT_TESTS_COMPARED_H
 
-#include "nightly/diff/diff-words.h"
-#include "nightly/history/read-all.h"
+#include "compare/diff/diff-words.h"
+#include "compare/history/read-all.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A gate compares like with like: nights of which something is missing, added, renamed or split do
  * not pass, and each says what; equal nights pass. The digests are made up, with no trace. */
-#include "nightly/check/check-words.h"
-#include "nightly/diff/diff-words.h"
+#include "compare/check/check-words.h"
+#include "compare/diff/diff-words.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

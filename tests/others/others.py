@@ -24,7 +24,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "campaigns"))
+sys.path.insert(0, str(ROOT / "evaluation"))
 from results import save  # noqa: E402
 
 COLUMNS = ["suite", "version", "way", "units", "tests", "differ", "flaky"]
@@ -203,7 +203,7 @@ def main(suite):
     parser.add_argument("--repeat", type=int, default=3, help="runs more, each, where results differ; 3")
     parser.add_argument("--patience", type=float, default=1, help="factor on the time limit of a unit")
     parser.add_argument("--folder", type=Path, help="for logs; by default a temporary one")
-    parser.add_argument("--save", action="store_true", help="write a row for each way into results/suites.csv, with --only of these units only")
+    parser.add_argument("--save", action="store_true", help="write a row for each way into evaluation/results/suites.csv, with --only of these units only")
     suite.add_arguments(parser)
     args = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would their children

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """cut.py TOOL [PART...] [--save]: how far what is modelled of a run that ran out of memory is from the run. Records programs of
 models.py on cards that have a part of what they reserve on a large one, and compares the peak that is modelled beyond the
-request that failed with that of the whole run, as it is and with a change. TOOL: build/tests/planner/model-changes. --save writes the rows into results/cut.csv."""
+request that failed with that of the whole run, as it is and with a change. TOOL: build/tests/planner/model-changes. --save writes the rows into evaluation/results/cut.csv."""
 import argparse
 import json
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "torch"), str(HERE.parents[1] / "campaigns")]
+sys.path[:0] = [str(HERE.parent / "torch"), str(HERE.parents[1] / "evaluation")]
 import harness  # noqa: E402
-from harness import check  # noqa: E402
-
 import results  # noqa: E402
+from harness import check  # noqa: E402
 
 CHANGED = HERE / "changed.py"
 CONTEXT = 531 << 20

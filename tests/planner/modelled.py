@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far modelled changes are from the same changes made: records each program of models.py, asks for a change,
 makes that change in the program and runs it again, and compares the peaks. With --save it writes
-results/changes.csv; with --libraries it makes 8-bit optimizers and LoRA by bitsandbytes and peft, which the
+evaluation/results/changes.csv; with --libraries it makes 8-bit optimizers and LoRA by bitsandbytes and peft, which the
 tests' Python has to have, instead of by tensors of the same sizes; with names ("gpt", "zero3") it runs the cases that have one of them."""
 import argparse
 import json
@@ -10,12 +10,11 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "torch"), str(HERE.parents[1] / "campaigns")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "torch"), str(HERE.parents[1] / "evaluation")]
 import harness  # noqa: E402
+import results  # noqa: E402
 from cases import CASES, QUICK  # noqa: E402
 from harness import check  # noqa: E402
-
-import results  # noqa: E402
 
 CHANGED = HERE / "changed.py"
 COLUMNS = ["program", "change", "recorded_mib", "modelled_mib", "run_mib", "off"]
@@ -108,7 +107,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=Path, help="build/tests/planner/model-changes")
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--save", action="store_true", help="write the rows into results/changes.csv")
+    parser.add_argument("--save", action="store_true", help="write the rows into evaluation/results/changes.csv")
     parser.add_argument("--quick", action="store_true", help="a few cases, each of which has to be close")
     parser.add_argument("--libraries", action="store_true", help="by bitsandbytes and peft")
     args = parser.parse_args()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memtap oom says of its advice, against runs with that advice: campaigns/advice, some of its cases. A replayed answer
+"""What memtap oom says of its advice, against runs with that advice: evaluation/advice, some of its cases. A replayed answer
 has to be right; of the modelled ones, those of these cases, too."""
 import json
 import re
@@ -9,7 +9,7 @@ import tempfile
 import harness
 from harness import MEMTAP, ROOT, check
 
-sys.path.insert(0, str(ROOT / "campaigns" / "advice"))
+sys.path.insert(0, str(ROOT / "evaluation" / "advice"))
 import campaign
 from cases import CASES
 

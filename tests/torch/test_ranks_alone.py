@@ -9,7 +9,7 @@ from pathlib import Path
 import harness
 from harness import MEMTAP, PYTHON, ROOT, check
 
-# By the number of ranks; campaigns/ranks has all of them.
+# By the number of ranks; evaluation/ranks has all of them.
 LAYOUTS = {2: ("ep", "pp-interleaved", "gloo"), 4: ("hsdp",)}
 
 # A part of a job of 1,000 ranks, as the script of one. Two of them, each alone, have the same port at the same time.

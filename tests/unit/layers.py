@@ -9,12 +9,12 @@ MAY_INCLUDE = {
     "cupti": {"cupti", "preload", "trace-format"},
     "attach": {"attach", "preload", "settings"},
     "analyzer": {"analyzer", "settings", "trace-format"},
-    "nightly": {"nightly", "analyzer", "settings", "trace-format"},
+    "compare": {"compare", "analyzer", "settings", "trace-format"},
     "planner": {"planner", "analyzer", "settings", "trace-format"},
-    "exchange": {"exchange", "nightly", "analyzer", "settings", "trace-format"},
+    "exchange": {"exchange", "compare", "analyzer", "settings", "trace-format"},
     "simulator": {"simulator", "settings"},
-    "page": {"page", "exchange", "nightly", "analyzer", "trace-format"},
-    "tools": {"settings", "tools", "exchange", "planner", "nightly", "analyzer", "trace-format",
+    "page": {"page", "exchange", "compare", "analyzer", "trace-format"},
+    "tools": {"settings", "tools", "exchange", "planner", "compare", "analyzer", "trace-format",
               "simulator"},
 }
 
@@ -57,7 +57,7 @@ SUBFOLDERS = {
         "json",
         "compact",
     ],
-    "nightly": [
+    "compare": [
         "digest",
         "diff",
         "check",
@@ -65,7 +65,7 @@ SUBFOLDERS = {
     ],
     "planner": ["allocator", "requests", "changes", "plan", "advice", "answer"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
-    "tools": ["completion", "terminal", "input", "launch", "attach", "serve", "top", "metrics", "copies", "fit", "ranks", "commands"],
+    "tools/memtap": ["completion", "terminal", "input", "launch", "attach", "serve", "top", "metrics", "copies", "fit", "ranks", "commands"],
     "simulator/core": ["base", "device", "values", "memory", "streams", "process"],
 }
 

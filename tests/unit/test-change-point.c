@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nightly/history/change-point.h on made-up series, of which it is known where they change. */
-#include "nightly/history/change-point.h"
+/* compare/history/change-point.h on made-up series, of which it is known where they change. */
+#include "compare/history/change-point.h"
 #include "tests/support/run-tests.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Budgets, and runs that are held to them: digests made by hand. */
 #include "analyzer/support/to-integer.h"
-#include "nightly/check/budget.h"
-#include "nightly/check/check-words.h"
+#include "compare/check/budget.h"
+#include "compare/check/check-words.h"
 #include "tests/support/run-tests.h"
 
 #include <errno.h>

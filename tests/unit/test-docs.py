@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-docs.py ROOT: every file and folder that the documents name, and every place that they link to, is there; and
-HACKING.md, README.md, the manual and the pages of docs/ stay short enough to be read: rows of results are results/*.csv, which a
+HACKING.md, README.md, the manual and the pages of docs/ stay short enough to be read: rows of results are evaluation/results/*.csv, which a
 document names."""
 import csv
 import datetime
@@ -12,7 +12,7 @@ MOST_BYTES = 11_000  # of HACKING.md; why and how fast stand in docs/
 MOST_LINES = {"README.md": 129, "man/*": 149, "docs/evaluation/*.md": 60, "docs/*.md": 120, "docs/guides/*.md": 120}
 ALL_LINES = 1499  # of docs/ without docs/evaluation/
 TABLES = 1 / 3  # the part of a page of docs/evaluation/ that may be in tables
-WRITTEN = ["memtap", "torch", "date"]  # the last columns of results, by campaigns/results.py
+WRITTEN = ["memtap", "torch", "date"]  # the last columns of results, by evaluation/results.py
 LEAST = 100  # names; fewer: they are not found any more
 FOLDERS = "analyzer|campaigns|cupti|docs|examples|exchange|man|nightly|preload|results|settings|simulator|tests|tools|trace-format"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)(?:::?\w+)?(?: [^`]*)?`")
@@ -32,27 +32,27 @@ def faults_of_pages():
     for path in sorted(root.glob("docs/evaluation/*.md")):
         tables = sum(line.startswith("|") for line in path.read_text().splitlines())
         if path.name != "README.md" and tables > TABLES * count(path):
-            yield f"docs/evaluation/{path.name}: {tables} of {count(path)} lines are tables; rows go into results/*.csv"
+            yield f"docs/evaluation/{path.name}: {tables} of {count(path)} lines are tables; rows go into evaluation/results/*.csv"
     lines = sum(count(path) for path in root.glob("docs/**/*.md") if path.parent.name != "evaluation")
     if lines > ALL_LINES:
         yield f"docs/ without docs/evaluation/ has {lines} lines, more than {ALL_LINES}"
 
 
 def faults_of_results(path, texts):
-    """Say what is wrong with rows that campaigns/results.py writes."""
+    """Say what is wrong with rows that evaluation/results.py writes."""
     with path.open(newline="") as file:
         head, *rows = csv.reader(file)
-    if not any(f"results/{path.name}" in text for text in texts):
-        yield f"no document names results/{path.name}"
+    if not any(f"evaluation/results/{path.name}" in text for text in texts):
+        yield f"no document names evaluation/results/{path.name}"
     if head[-len(WRITTEN):] != WRITTEN:
-        yield f"results/{path.name}: its last columns are {head[-len(WRITTEN):]}, not {WRITTEN}"
+        yield f"evaluation/results/{path.name}: its last columns are {head[-len(WRITTEN):]}, not {WRITTEN}"
     for number, row in enumerate(rows, 2):
         try:
             datetime.date.fromisoformat(row[-1])
         except ValueError:
-            yield f"results/{path.name}:{number}: {row[-1]} is no date"
+            yield f"evaluation/results/{path.name}:{number}: {row[-1]} is no date"
         if len(row) != len(head):
-            yield f"results/{path.name}:{number}: it has {len(row)} cells, its columns are {len(head)}"
+            yield f"evaluation/results/{path.name}:{number}: it has {len(row)} cells, its columns are {len(head)}"
 
 
 root = pathlib.Path(sys.argv[1]).resolve()
@@ -71,7 +71,7 @@ size = len((root / "HACKING.md").read_bytes())
 if size > MOST_BYTES:
     faults.append(f"HACKING.md has {size} bytes, more than {MOST_BYTES}")
 faults += faults_of_pages()
-for table in sorted(root.glob("results/*.csv")):
+for table in sorted(root.glob("evaluation/results/*.csv")):
     faults += faults_of_results(table, texts)
 print(seen, "names;", *faults, sep="\n")
 sys.exit(bool(faults) or seen < LEAST)

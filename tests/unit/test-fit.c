@@ -4,8 +4,8 @@
 #include "planner/allocator/model.h"
 #include "simulator/catalogue.h"
 #include "tests/support/run-tests.h"
-#include "tools/fit/run/requests.h"
-#include "tools/fit/search/fit.h"
+#include "tools/memtap/fit/run/requests.h"
+#include "tools/memtap/fit/search/fit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nightly/history/store.h, history.h and trend.h, with digests that are made by hand. */
-#include "nightly/history/history.h"
-#include "nightly/history/trend.h"
+/* compare/history/store.h, history.h and trend.h, with digests that are made by hand. */
+#include "compare/history/history.h"
+#include "compare/history/trend.h"
 #include "tests/support/run-tests.h"
 
 #include <stdbool.h>

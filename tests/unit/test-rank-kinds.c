@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ranks of a made-up job differ (tools/fit/search/kinds.h). */
+/* Which ranks of a made-up job differ (tools/memtap/fit/search/kinds.h). */
 #include "tests/support/run-tests.h"
-#include "tools/fit/search/ranks.h"
+#include "tools/memtap/fit/search/ranks.h"
 
 typedef uint64_t kind_of_rank(unsigned rank);
 
