@@ -176,6 +176,7 @@ def check_requests():
         lines = run("blocks", "-f", "csv", "--at", f"event:{waits}", "t.mtap").stdout.splitlines()
         assert sum('"Net.forward","/w/net.py",3' in line for line in lines) == 2, lines
         assert "max_split_size_mb:64" in run("info", "t.mtap").stdout
+        assert run("info", name).stdout.splitlines()[0].split()[1] == name, "the name of the file, not of the trace made of it"
 
 
 def call(name, begin, end, came_from=None, thread=1, category="python_function"):

@@ -37,13 +37,13 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     mt_print_ended(analysis, arguments);
     if (is_address(number))
         return mt_explain_address(analysis, stdout, &style)
-                   ? mt_fail("%s: nothing was ever allocated at %s", arguments->path,
+                   ? mt_fail("%s: nothing was ever allocated at %s", mt_trace_name(arguments),
                              arguments->what)
                    : MT_EXIT_OK;
     return mt_explain_stack(analysis, (uint32_t)number, stdout, &style)
                ? mt_fail("%s: no block of stack %s was live at this moment; choose another with "
                          "--at",
-                         arguments->path, arguments->what)
+                         mt_trace_name(arguments), arguments->what)
                : MT_EXIT_OK;
 }
 

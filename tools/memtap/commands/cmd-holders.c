@@ -39,7 +39,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
 {
     struct mt_style style = mt_terminal_style();
     if (!analysis->replay.holders.n)
-        return mt_fail("%s: %s", arguments->path, MT_NO_HOLDERS);
+        return mt_fail("%s: %s", mt_trace_name(arguments), MT_NO_HOLDERS);
     if (!mt_has_moment(analysis, arguments))
         return MT_EXIT_BAD;
     mt_print_ended(analysis, arguments);
@@ -48,7 +48,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     int rc = mt_holders_text(analysis, &choice, stdout, &style);
     if (rc == -ENOENT && arguments->what)
         return mt_fail("%s: no block of %s was live then; --at chooses another moment",
-                       arguments->path, arguments->what);
+                       mt_trace_name(arguments), arguments->what);
     return rc == -ENOMEM ? rc : MT_EXIT_OK;
 }
 

@@ -74,9 +74,9 @@ int mt_run_info(const struct mt_command *command, int argc, char **argv)
     if (!rc && arguments.format == MT_FORMAT_JSON)
         rc = print_json(&survey, &ended, error.fault, definitions) == -ENOMEM ? -ENOMEM : 0;
     else if (!rc)
-        print_text(arguments.path, &survey, &ended, error.fault, definitions);
+        print_text(mt_trace_name(&arguments), &survey, &ended, error.fault, definitions);
     mt_definitions_destroy(definitions);
-    int code = rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
+    int code = rc || error.fault ? mt_fail_trace(mt_trace_name(&arguments), &error) : MT_EXIT_OK;
     mt_trace_arguments_clear(&arguments);
     return code;
 }

@@ -19,7 +19,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     char made[PATH_MAX];
     if (rc == -ENOENT)
         return mt_fail("%s: the program never ran out of memory; see memtap report",
-                       arguments->path);
+                       mt_trace_name(arguments));
     if (!rc && !arguments->html && advisor.gathering && !story.oom->of_library)
         rc = mt_advise(&advisor, analysis, &story);
     int code = !rc && arguments->tries ? mt_run_again(&story, analysis, arguments->path) : 0;

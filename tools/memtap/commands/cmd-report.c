@@ -127,7 +127,7 @@ static int report_all(struct job *job)
         rc = print(job);
     if (rc == -EIO && !ferror(stdout))
         return fail_spool(rc);
-    return (rc && rc != -EIO) || job->fault.fault ? mt_fail_trace(job->arguments->path, &job->fault)
+    return (rc && rc != -EIO) || job->fault.fault ? mt_fail_trace(mt_trace_name(job->arguments), &job->fault)
                                                   : code;
 }
 

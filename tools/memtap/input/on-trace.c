@@ -13,8 +13,8 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print)
         rc = print(&analysis, arguments);
     struct mt_trace_error fault = analysis.fault;
     mt_analysis_destroy(&analysis);
-    int code = rc == -EDQUOT           ? mt_fail_work(arguments->path)
-               : rc < 0 || fault.fault ? mt_fail_trace(arguments->path, &fault)
+    int code = rc == -EDQUOT           ? mt_fail_work(mt_trace_name(arguments))
+               : rc < 0 || fault.fault ? mt_fail_trace(mt_trace_name(arguments), &fault)
                                        : rc;
     mt_trace_arguments_clear(arguments);
     return code;
@@ -29,5 +29,5 @@ void mt_print_ended(const struct mt_analysis *analysis, const struct mt_trace_ar
     if (arguments->format == MT_FORMAT_TEXT)
         mt_page_ended(&page);
     else if (arguments->format != MT_FORMAT_JSON && mt_ended_is_reported(&ended))
-        mt_say("%s: ended: %s", arguments->path, mt_ended_text(text, &ended));
+        mt_say("%s: ended: %s", mt_trace_name(arguments), mt_ended_text(text, &ended));
 }

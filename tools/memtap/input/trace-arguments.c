@@ -190,7 +190,7 @@ static int print_compact(const struct mt_analysis *analysis,
         mt_compact_of(analysis->replay.definitions))
         mt_say("%s: this compact trace lacks blocks that were live at this moment; it has all "
                "blocks at the peak, at the end, and at the start and peak of some iterations",
-               arguments->path);
+               mt_trace_name(arguments));
     return 1;
 }
 
@@ -199,9 +199,9 @@ bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arg
     const struct mt_question *question = &arguments->question;
     char why[MT_NO_MOMENT];
     if (mt_no_moment_text(analysis, why))
-        mt_fail("%s: %s", arguments->path, why);
+        mt_fail("%s: %s", mt_trace_name(arguments), why);
     else if (question->one_device && !analysis->n_devices)
-        mt_fail("%s: nothing was allocated on device %d", arguments->path, question->device);
+        mt_fail("%s: nothing was allocated on device %d", mt_trace_name(arguments), question->device);
     else
         return print_compact(analysis, arguments);
     return false;
@@ -264,6 +264,15 @@ bool mt_ran_out(const char *path)
     struct mt_survey survey;
     struct mt_trace_error error;
     return !mt_survey(path, &survey, NULL, &error) && (survey.kinds[MT_OOM] || survey.failed_cuda);
+}
+
+const char *mt_trace_name(const struct mt_trace_arguments *arguments)
+{
+    const struct mt_trace_list *found = &arguments->found;
+    for (size_t i = 0; found->imported && i < found->n; i++)
+        if (found->imported[i] && !strcmp(found->path[i], arguments->path))
+            return found->imported[i];
+    return arguments->path;
 }
 
 /* Find the operands' traces. Return 0, or -1 after a message. */

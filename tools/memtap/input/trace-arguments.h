@@ -70,6 +70,9 @@ enum mt_operands { MT_ONE_TRACE, MT_TRACE_OUT_OF_MEMORY, MT_SEVERAL_TRACES, MT_T
 /* Return whether memory ran out while a trace was recorded. */
 bool mt_ran_out(const char *path);
 
+/* Return the name of the trace `path` as the user gave it: that of the file it was imported from. */
+const char *mt_trace_name(const struct mt_trace_arguments *arguments);
+
 /* Find the operands' traces. For a folder, take the newest trace (the newest whose program ran out
  * of memory, if the command is about that and there is one), or all if the command takes several.
  * Without an operand, look into the current folder. Return 0, or -1 after a message, with nothing
