@@ -69,18 +69,24 @@ static void put_rank(const struct mt_definitions *definitions, FILE *out)
         fprintf(out, "rank %ld on ", rank);
 }
 
+static enum mt_category largest_category(const struct mt_device *device)
+{
+    enum mt_category most = 0;
+    for (unsigned i = 0; i < mt_n_categories; i++)
+        if (device->category[i].bytes > device->category[most].bytes)
+            most = (enum mt_category)i;
+    return most;
+}
+
 /* Say what fills the memory. "other" explains nothing: then only name the line. */
 static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
                            FILE *out)
 {
-    unsigned most = 0;
+    enum mt_category most = largest_category(device);
     uint64_t sum = 0;
     char name[MT_SIZE_TEXT], total[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT];
-    for (unsigned i = 0; i < mt_n_categories; i++) {
+    for (unsigned i = 0; i < mt_n_categories; i++)
         sum += device->category[i].bytes;
-        if (device->category[i].bytes > device->category[most].bytes)
-            most = i;
-    }
     if (!sum)
         return;
     uint64_t part = device->category[most].bytes;
@@ -91,13 +97,22 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     if (most == MT_CATEGORY_OTHER) {
         say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);
     } else {
-        bool is_guess = mt_sites_certainty(&device->sites, (enum mt_category)most) == MT_GUESS;
+        bool is_guess = mt_sites_certainty(&device->sites, most) == MT_GUESS;
         fprintf(out, "; the largest part is %s%s, %s (%.0f %%)", mt_categories[most].label,
                 is_guess ? " (a guess)" : "", mt_size_text(bytes, part),
                 100.0 * (double)part / (double)sum);
-        say_line(analysis, largest_of(device, (enum mt_category)most), part, out);
+        say_line(analysis, largest_of(device, most), part, out);
     }
     fputs(".\n", out);
+}
+
+/* Return whether say_what_fills has said as much: that copies of weights are the largest part. */
+static bool is_said(const struct mt_analysis *analysis, const struct mt_remark *remark)
+{
+    const struct mt_device *device = mt_analysis_main_device(analysis);
+    return remark->kind == MT_REMARK_COPIES && device &&
+           largest_category(device) == MT_CATEGORY_COPIES &&
+           device->category[MT_CATEGORY_COPIES].bytes == remark->bytes;
 }
 
 /* Say what of it the program may not need. */
@@ -106,7 +121,7 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
     struct mt_remark remark;
     char bytes[MT_SIZE_TEXT], device[MT_SIZE_TEXT], rule[256];
     const char *end = "";
-    if (mt_remark_find(&remark, analysis))
+    if (mt_remark_find(&remark, analysis) || is_said(analysis, &remark))
         return;
     mt_size_text(bytes, remark.bytes);
     switch (remark.kind) {

@@ -295,8 +295,9 @@ int mt_run_dump(const struct mt_command *command, int argc, char **argv)
     struct dump dump = {arguments.format, mt_terminal_style()};
     int rc = print_trace(&dump, arguments.path, &error);
     bool is_of_output = rc == -EIO && !error.fault; /* mt_finish_output reports it */
-    int code =
-        (rc && !is_of_output) || error.fault ? mt_fail_trace(mt_trace_name(&arguments), &error) : MT_EXIT_OK;
+    int code = (rc && !is_of_output) || error.fault
+                   ? mt_fail_trace(mt_trace_name(&arguments), &error)
+                   : MT_EXIT_OK;
     mt_trace_arguments_clear(&arguments);
     return code;
 }

@@ -127,8 +127,9 @@ static int report_all(struct job *job)
         rc = print(job);
     if (rc == -EIO && !ferror(stdout))
         return fail_spool(rc);
-    return (rc && rc != -EIO) || job->fault.fault ? mt_fail_trace(mt_trace_name(job->arguments), &job->fault)
-                                                  : code;
+    return (rc && rc != -EIO) || job->fault.fault
+               ? mt_fail_trace(mt_trace_name(job->arguments), &job->fault)
+               : code;
 }
 
 static int report_job(struct mt_trace_arguments *arguments)

@@ -201,7 +201,8 @@ bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arg
     if (mt_no_moment_text(analysis, why))
         mt_fail("%s: %s", mt_trace_name(arguments), why);
     else if (question->one_device && !analysis->n_devices)
-        mt_fail("%s: nothing was allocated on device %d", mt_trace_name(arguments), question->device);
+        mt_fail("%s: nothing was allocated on device %d", mt_trace_name(arguments),
+                question->device);
     else
         return print_compact(analysis, arguments);
     return false;

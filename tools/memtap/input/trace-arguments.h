@@ -70,7 +70,8 @@ enum mt_operands { MT_ONE_TRACE, MT_TRACE_OUT_OF_MEMORY, MT_SEVERAL_TRACES, MT_T
 /* Return whether memory ran out while a trace was recorded. */
 bool mt_ran_out(const char *path);
 
-/* Return the name of the trace `path` as the user gave it: that of the file it was imported from. */
+/* Return the name of the trace `path` as the user gave it: that of the file it was imported from.
+ */
 const char *mt_trace_name(const struct mt_trace_arguments *arguments);
 
 /* Find the operands' traces. For a folder, take the newest trace (the newest whose program ran out
