@@ -318,13 +318,16 @@ static uint64_t turning(const struct mt_loop_finder *f)
     return loops;
 }
 
-/* Return whether nearly each turn has one of these events or more. */
-static bool have_any(const struct mt_turns *turns, const uint64_t *event, size_t n)
+/* Return how many turns have so many of these events or more. */
+static size_t turns_with(const struct mt_turns *turns, const uint64_t *event, size_t n,
+                         size_t least)
 {
-    size_t with = 0;
-    for (size_t i = 0; i < n; i++)
-        with += !i || mt_turns_at(turns, event[i]) != mt_turns_at(turns, event[i - 1]);
-    return turns->n > 1 && NEARLY(with, turns->n);
+    size_t with = 0, run = 0;
+    for (size_t i = 0; i < n; i++) {
+        run = i && mt_turns_at(turns, event[i]) == mt_turns_at(turns, event[i - 1]) ? run + 1 : 1;
+        with += run == least;
+    }
+    return with;
 }
 
 /* Find the loop around these events as mt_turns_find_around does. */
@@ -336,7 +339,8 @@ static int find_around(struct mt_loop_finder *f, struct mt_turns *turns, const u
     int inner = innermost(f, left), outer = inner;
     for (int loop = inner; loop >= 0; loop = innermost(f, left)) {
         int rc = take_loop(f, turns, (unsigned)loop, 0, f->visits->n, false);
-        bool are_any = !rc && have_any(turns, event, n), are_several = 2 * n >= 3 * turns->n;
+        bool are_any = !rc && turns->n > 1 && NEARLY(turns_with(turns, event, n, 1), turns->n),
+             are_several = 2 * turns_with(turns, event, n, 2) >= turns->n;
         if (rc || (are_any && (loop == inner || !are_several))) {
             turns->n = are_several ? turns->n : 0;
             return rc;
