@@ -46,7 +46,8 @@ def look_at(forks, trace, optimizer, none, text=PROGRAM):
     info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", trace]).stdout)
     equal(f"{what}: steps", info["records"].get("step"), STEPS)
     report = harness.must_run([MEMTAP, "report", trace]).stdout
-    check(f"of {STEPS} (steps in the loop at steps.py:5)\n" in report, f"{what}: the report has another number of iterations:\n{report}")
+    loop = text[:text.index("for _ in range(STEPS)")].count("\n") + 1
+    check(f"of {STEPS} (steps in the loop at steps.py:{loop})\n" in report, f"{what}: the report has another number of iterations:\n{report}")
 
 
 def main():
