@@ -105,11 +105,11 @@ def check_build(folder):
         (stubs / "mesonpy.py").write_text(f"def build_wheel(folder):\n    raise SystemExit(1)\n{hooks}\n")
         (stubs / "pyproject_metadata.py").touch()
         done = subprocess.run([sys.executable, "-c", "import build_backend; build_backend.build_wheel('.')"], cwd=folder,
-                              env={"PATH": str(commands), "PYTHONPATH": f"{stubs}:{folder}/packages"}, capture_output=True, text=True, check=False)
+                              env={"PATH": str(commands), "PYTHONPATH": f"{stubs}:{folder}/packaging"}, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and not done.stderr, done
         return done.stdout
 
-    expect("no package manager", build(), "Debian calls", "gcc", "libdw-dev", "run")
+    expect("no package manager", build(), "names in Debian", "gcc", "libdw-dev", "run")
     expect("pip without one", pip(), "packages are missing", "install these packages (Debian's names)", "gcc")
     for name, words in ("dnf", "dnf install"), ("pacman", "pacman -S"), ("zypper", "zypper install"):
         command(name, "exit 1")
