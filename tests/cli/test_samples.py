@@ -35,7 +35,8 @@ def has_traces(command):
 
 def output(command):
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-                          env={"PATH": f"{memtap.parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"})
+                          env={"PATH": f"{memtap.parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8",
+                               "MEMTAP_HOLDERS": "oom,growth"})  # by name: also where a search takes more than its share
     return (done.stdout + done.stderr).rstrip("\n").split("\n")
 
 
