@@ -16,13 +16,15 @@
 
 /* Return bits of the signs that begin a loop's turns. What is only perhaps done again counts where
  * no line goes back, and then all that is done again does; or where it is done so often that no
- * operator does it. */
+ * operator does it. Where a line goes back and more is perhaps done again than surely, a line calls
+ * something several times a turn. */
 static unsigned signs_of(const struct mt_found_loop *loop)
 {
     const uint64_t *turns = loop->turns;
-    bool is_often = turns[MT_TURN_PERHAPS_AGAIN] >= OFTEN * turns[MT_TURN_BACK];
+    bool is_often = turns[MT_TURN_PERHAPS_AGAIN] >= OFTEN * turns[MT_TURN_BACK],
+         is_sure = is_often || turns[MT_TURN_AGAIN] >= turns[MT_TURN_PERHAPS_AGAIN];
     if (turns[MT_TURN_BACK])
-        return SIGN(BACK) | SIGN(AGAIN) | (is_often ? SIGN(PERHAPS_AGAIN) : 0);
+        return SIGN(BACK) | (is_sure ? SIGN(AGAIN) : 0) | (is_often ? SIGN(PERHAPS_AGAIN) : 0);
     if (turns[MT_TURN_CALLED_AGAIN])
         return SIGN(CALLED_AGAIN);
     return SIGN(AGAIN) | (turns[MT_TURN_PERHAPS_AGAIN] ? SIGN(PERHAPS_AGAIN) : 0) |
