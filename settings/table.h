@@ -46,7 +46,7 @@ enum mt_setting_kind {
       "are older than 14d, or exceed 20G in total (14d,20G: both)")                                  \
     S(holders, "holders", 0, "MEMTAP_HOLDERS", "oom,growth", LIST, "oom growth end", "WHEN",          \
       "find what keeps each block alive: oom, when memory runs\n"                                   \
-      "out; growth, when turns of a loop need more and more; end,\n"                                \
+      "out; growth, when each turn of a loop requests more; end,\n"                                \
       "when the script has ended; several (oom,growth: the\n"                                       \
       "default), or none")                                                                           \
     S(uses, "uses", 0, "MEMTAP_USES", "0", CHOICE, "0 1", NULL,                                    \

@@ -17,7 +17,7 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_EVALUATION, mt_change_drop_exception},
     {"host-copies", NULL, NULL, "copies of weights (loaded, cloned, copy.deepcopy) are in host memory", 0,
      MT_REBUILDS_COPIES, mt_change_host_copies},
-    {"no-benchmark", NULL, NULL, "cuDNN searches for no fastest algorithm; the one it uses needs the same workspace", 5,
+    {"no-benchmark", NULL, NULL, "cuDNN does not search for the fastest algorithm; the one it uses needs the same workspace", 5,
      MT_REBUILDS_SEARCHES, mt_change_no_benchmark},
     {"del", "LINE", NULL, "what the line allocates is freed after the statement that uses it last", 0, 0, mt_change_del, true},
     {"defer", "LINE", NULL, "what the line allocates is allocated before the statement that uses it first", 0, 0, mt_change_defer, true},

@@ -172,9 +172,8 @@ static int await_answer(pid_t pid, const struct attaching *attaching, struct mt_
     if (state == MT_ATTACH_FAILED)
         return mt_fail("process %d: %.*s", pid, (int)sizeof page->text - 1, page->text);
     if (state != MT_ATTACH_DONE)
-        return is_there(pid)
-                   ? mt_fail("process %d has not answered in 60 s; it may be stopped", pid)
-                   : mt_fail("process %d has ended", pid);
+        return is_there(pid) ? mt_fail("process %d did not respond in 60 s; it may be stopped", pid)
+                             : mt_fail("process %d has ended", pid);
     if (attaching->is_detach)
         printf("process %d runs without memtap again; %.*s is complete\n", pid, PATH_MAX - 1,
                page->text);
@@ -258,7 +257,7 @@ static int open_page(struct mt_target *target, const struct attaching *attaching
     if (code || *page)
         return code;
     return is_there(target->pid)
-               ? mt_fail("process %d has not answered: it can load no library or start no thread",
+               ? mt_fail("process %d did not respond: it cannot load a library or start a thread",
                          target->pid)
                : mt_fail("process %d has ended", target->pid);
 }

@@ -100,7 +100,7 @@ int mt_target_check(pid_t pid)
         return mt_fail("process %d restricts its system calls (seccomp)", pid);
     snprintf(path, sizeof path, "/proc/%d/exe", pid);
     if (mt_match_machine(path) != 1)
-        return mt_fail("process %d runs no program of memtap's own machine type", pid);
+        return mt_fail("process %d runs a program for another machine type", pid);
     return MT_EXIT_OK;
 }
 
@@ -295,7 +295,7 @@ int mt_target_open(struct mt_target *target, pid_t pid)
     target->errno_at = target->swab ? find_errno(target) : 0;
     if (is_loader_broken(target))
         return mt_fail(
-            "process %d was forked while another thread loaded a library; it can load none", pid);
+            "process %d was forked while another thread loaded a library; it cannot load one", pid);
     if (!target->restorer)
         return mt_fail("process %d runs a C library that memtap does not know", pid);
     return MT_EXIT_OK;

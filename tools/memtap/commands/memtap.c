@@ -68,13 +68,13 @@ static const struct mt_command commands[] = {
      "and doing nothing; memtap start PID starts another recording.",
      mt_no_options, 0, mt_stop_recordings},
     {"attach", "[OPTION]... PID...", "record a program that was started without memtap",
-     "Loads memtap into a running program and records it from now on. Its threads run meanwhile;\n"
-     "one is stopped for milliseconds. Memory allocated before is in PyTorch's totals only. The\n"
-     "recording's settings are MEMTAP_* of this command's environment (libmemtap(7)).",
+     "Loads memtap into a running program and records it from now on. One of its threads is\n"
+     "stopped for milliseconds; the others keep running. Earlier memory is only in PyTorch's\n"
+     "totals. The MEMTAP_* variables of this command apply to the recording (libmemtap(7)).",
      mt_attach_options, 0, mt_run_attach, .maps_programs = true},
     {"detach", "PID...", "end the recording of memtap attach; the program continues",
-     "Ends a recording that memtap attach began: completes the trace, and sets all calls of the\n"
-     "program back. memtap's library stays loaded and does nothing.",
+     "Ends a recording that memtap attach began: completes the trace, and restores the program's\n"
+     "calls. memtap's library stays loaded and does nothing.",
      mt_detach_options, 0, mt_run_detach, .maps_programs = true},
     {"oom", "[OPTION]... [TRACE]...", "explain why memory ran out",
      "Explains the last time that a program ran out of memory: what was requested, and by\n"
