@@ -117,16 +117,10 @@ static MT_ALWAYS_INLINE uint32_t stack_of(struct mt_thread *self)
     return mt_callers_are_named ? with_caller(stack) : stack;
 }
 
-/* Record what may be a library's own memory, and whether memory grows. */
-static MT_ALWAYS_INLINE void record_named(struct mt_thread *self, unsigned kind, int device,
-                                          uint32_t stack,
-                                          const uint64_t arguments[static MT_EVENT_ARGS])
+/* Leave the thread, and search for what holds memory that grows. */
+static __attribute__((noinline)) void leave_watched(struct mt_thread *self, uint64_t size)
 {
-    stack = with_caller(stack);
-    mt_read_objects(self);
-    mt_record(self, kind, device, stack, arguments);
-    bool is_growing = (kind == MT_CUDA_MALLOC || kind == MT_CUDA_MAP) && mt_reserving_is_watched &&
-                      mt_reserving_note(self, arguments[1]);
+    bool is_growing = mt_reserving_note(self, size);
     mt_leave(self);
     if (is_growing)
         mt_reserving_search();
@@ -141,14 +135,13 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;
-    uint32_t stack = mt_thread_stack(self);
-    if (mt_callers_are_named) {
-        record_named(self, kind, device, stack, arguments);
-        return;
-    }
+    uint32_t stack = stack_of(self);
     mt_read_objects(self);
     mt_record(self, kind, device, stack, arguments);
-    mt_leave(self);
+    if ((kind == MT_CUDA_MALLOC || kind == MT_CUDA_MAP) && mt_reserving_is_watched)
+        leave_watched(self, arguments[1]);
+    else
+        mt_leave(self);
 }
 
 /* Record memory that is new. Its uses are noted last: so they cost those who do not want them
@@ -217,8 +210,9 @@ void mt_cuda_pool_created(struct mt_cuda_call call, unsigned result, void *const
     mt_cuda_pool(call, result, (uint64_t)(uintptr_t)*pool, false);
 }
 
-/* Record the pools of a device without memory. */
-static __attribute__((noinline, cold)) void record_pools(const struct mt_cuda_call *call)
+/* Record the pools of a device without memory. The call is passed by value: with its address taken,
+ * the caller would keep it in memory instead of in registers. */
+static __attribute__((noinline, cold)) void record_pools(struct mt_cuda_call call)
 {
     struct mt_cuda_pool_state state;
     unsigned next = 0;
@@ -226,7 +220,7 @@ static __attribute__((noinline, cold)) void record_pools(const struct mt_cuda_ca
     mt_start();
     {
         MT_CUDA_INSIDE();
-        device = device_of(call);
+        device = device_of(&call);
     }
     bool is_found = mt_is_recording() && (unsigned)device < 64;
     while (is_found) {
@@ -253,7 +247,7 @@ void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *ad
     if (is_inside() || has_no_device(call.api, result))
         return;
     if (result == MT_CUDA_NO_MEMORY && mt_cuda_api_space(call.api) != MT_SPACE_HOST)
-        record_pools(&call);
+        record_pools(call);
     uint64_t at = result ? 0 : read_word(address);
     record_new(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
 }

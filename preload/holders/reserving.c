@@ -37,7 +37,7 @@ struct path {
     uint32_t stack, turns;
 };
 
-bool mt_reserving_is_watched;
+MT_HOT bool mt_reserving_is_watched;
 
 /* Variables of a frame. */
 struct place {
