@@ -59,7 +59,7 @@ def recorded(trace, *options, gpu=GPU, gpus=1):
 class Forks:
     """Runs programs that memtap records in children of one process, which has imported PyTorch, and what
     the given ones import: that takes longer than most of them. Each trace says of its program what it would otherwise, but for the
-    command line. before: what stands before the program, to run it otherwise than recorded. env: what PyTorch
+    command line and for what the interpreter would free at its end. before: what stands before the program, to run it otherwise than recorded. env: what PyTorch
     reads when it is imported."""
 
     def __init__(self, *programs, before=None, python=PYTHON, env=None):
