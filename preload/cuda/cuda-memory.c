@@ -117,7 +117,7 @@ static MT_ALWAYS_INLINE uint32_t stack_of(struct mt_thread *self)
     return mt_callers_are_named ? with_caller(stack) : stack;
 }
 
-/* Leave the thread, and search for what holds memory that grows. */
+/* Note the request, leave the thread, and search for holders if memory grows. */
 static __attribute__((noinline)) void leave_watched(struct mt_thread *self, uint64_t size)
 {
     bool is_growing = mt_reserving_note(self, size);

@@ -18,8 +18,8 @@ extern bool mt_reserving_is_watched;
 /* Watch from now on if the settings request it. */
 void mt_reserving_start(bool has_python);
 
-/* Note a request. Return whether the thread is in a loop whose turns request more and more. Call
- * between mt_enter and mt_leave. Keeps errno. */
+/* Note a request. Return whether the thread is in a loop that requests more memory in each turn.
+ * Call between mt_enter and mt_leave. Keeps errno. */
 bool mt_reserving_note(struct mt_thread *self, uint64_t bytes) __attribute__((cold));
 
 /* Search for the holders if the pause is short for what the program has done so far. Keeps errno.

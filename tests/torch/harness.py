@@ -58,9 +58,9 @@ def recorded(trace, *options, gpu=GPU, gpus=1):
 
 class Forks:
     """Runs programs that memtap records in children of one process, which has imported PyTorch, and what
-    the given ones import: that takes longer than most of them. Each trace says of its program what it would otherwise, but for the
-    command line and for what the interpreter would free at its end. before: what stands before the program, to run it otherwise than recorded. env: what PyTorch
-    reads when it is imported."""
+    the given ones import: that takes longer than most of them. A trace differs from
+    that of a process of its own in two things: the command line, and that the interpreter frees nothing at its end. before: what
+    stands before the program, to run it otherwise than recorded. env: what PyTorch reads when it is imported."""
 
     def __init__(self, *programs, before=None, python=PYTHON, env=None):
         self.folder = folder()
