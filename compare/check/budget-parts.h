@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of a budget's parser, lowest first: errors (budget-faults.c), tables of limits
- * (budget-limits.c), allowances (budget-allow.c), and the file (budget.c). Each returns 0, -ENOMEM,
- * or -EINVAL with the parser's error filled.
+ * (budget-limits.c), and the file with its allowances (budget.c). Each returns 0, -ENOMEM, or
+ * -EINVAL with the parser's error filled.
  */
 #ifndef MT_BUDGET_PARTS_H
 #define MT_BUDGET_PARTS_H
@@ -44,8 +44,5 @@ struct mt_budget_section;
 const struct mt_budget_section *mt_budget_section(const char *name);
 int mt_budget_read_section(const struct mt_budget_parser *parser,
                            const struct mt_budget_section *section, const struct mt_toml *table);
-
-/* Parse all [[allow]] tables, after all limits, since allowances name them. */
-int mt_budget_read_allowances(const struct mt_budget_parser *parser, const struct mt_toml *array);
 
 #endif

@@ -26,14 +26,8 @@ char *mt_maker_stack(const struct mt_digest_maker *taker, const char *first, uin
 int mt_maker_line(const struct mt_digest_maker *taker, uint32_t stack, char **function, char **file,
                   uint32_t *line);
 
-/* Fill in the device's sites, stacks, modules and operators; its places; its named ranges and
- * evaluations; then the sites' counts from their places. Return 0 or -ENOMEM. */
-int mt_maker_sites(const struct mt_digest_maker *taker, struct mt_digest_device *to,
-                   const struct mt_device *device);
 int mt_maker_places(const struct mt_digest_maker *taker, struct mt_digest_device *to,
                     const struct mt_places *places);
-int mt_maker_ranges(const struct mt_digest_maker *taker, struct mt_digest_device *to,
-                    const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot);
 void mt_count_whole_run(struct mt_digest_device *to);
 
 #endif

@@ -3,7 +3,7 @@
  * memory. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
-#include "perfetto.h"
+#include "perfetto-join.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What torch.profiler recorded of the same run, as tracks next to memtap's. perfetto-nsight.c does
  * the same for Nsight Systems. */
+#include "perfetto-join.h"
 #include "analyzer/support/guard.h"
-#include "perfetto.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * below their processes. */
 #include "analyzer/support/text.h"
 #include "join-nsight.h"
-#include "perfetto.h"
+#include "perfetto-join.h"
 
 #include <errno.h>
 #include <inttypes.h>

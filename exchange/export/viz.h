@@ -41,7 +41,4 @@ void mt_viz_pool(struct mt_viz *viz, const char *key, uint64_t pool);
 /* Write the device's entries, in order. As mt_export_writer. */
 int mt_viz_trace(struct mt_viz *viz, struct mt_export_error *error);
 
-/* Write its segments with their blocks, after mt_viz_trace. 0 or -ENOMEM. */
-int mt_viz_segments(struct mt_viz *viz, struct mt_pickle_list *list);
-
 #endif
