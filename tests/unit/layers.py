@@ -73,8 +73,6 @@ SUBFOLDERS = {
 # functions of the C library that are hooks, too.
 NO_ARROWS = {"mt_parts", "mt_n_parts", "dlclose", "dlsym"}
 SOURCES = {".c", ".cc", ".h"}
-LINES_MAX = 500
-FILES_MAX = 30  # of one folder
 
 
 def sources(folder):
