@@ -142,6 +142,18 @@ static inline bool mt_is_computed_again(const struct mt_tracker *tracker,
     return stack->phase & MT_MARK_MODULE_CALL && stack->user;
 }
 
+/* Note the backward node in which the thread has just made the block. */
+static inline void mt_tracker_note_node(const struct mt_tracker *tracker,
+                                        const struct mt_thread_state *thread,
+                                        struct mt_block *block)
+{
+    if (thread->at.n_nodes && !mt_is_computed_again(tracker, block)) {
+        uint32_t custom = mt_stack(tracker->definitions, block->stack)->custom;
+        block->node_name = custom ? custom : thread->at.nodes[thread->at.n_nodes - 1].name;
+        block->forward_stack = thread->at.nodes[thread->at.n_nodes - 1].forward_stack;
+    }
+}
+
 /* Fill in the known facts of a block without a birth that the thread's event of this number has
  * just made. 0 or -ENOMEM. */
 static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_state *thread,
@@ -161,11 +173,7 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
         return -ENOMEM;
     mt_block_give_birth(block, thread->birth, event->time_ns, number);
     block->range = mt_tracker_range(tracker, event->thread);
-    if (thread->at.n_nodes && !mt_is_computed_again(tracker, block)) {
-        uint32_t custom = mt_stack(tracker->definitions, block->stack)->custom;
-        block->node_name = custom ? custom : thread->at.nodes[thread->at.n_nodes - 1].name;
-        block->forward_stack = thread->at.nodes[thread->at.n_nodes - 1].forward_stack;
-    }
+    mt_tracker_note_node(tracker, thread, block);
     return 0;
 }
 

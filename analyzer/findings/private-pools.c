@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "private-pools.h"
+#include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
+#include "analyzer/support/text.h"
 
 #include "trace-format/cuda-apis.h"
 #include <string.h>
@@ -14,13 +16,20 @@ void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
 {
     const struct mt_definitions *d = replay->definitions;
     uint32_t user = mt_stack(d, segment->stack)->user;
+    uint32_t forward = segment->node_name ? mt_stack(d, segment->forward_stack)->user : 0;
     if (segment->name)
         snprintf(out, size, "%s", mt_string(d, segment->name));
     else if (segment->range)
         mt_range_text(out, size, d, &replay->tracker.ranges, segment->range);
     else if (user)
         mt_place_text(out, size, d, user);
-    else
+    else if (segment->node_name) {
+        mt_short_type_name(mt_string(d, segment->node_name), out, size);
+        if (forward) {
+            mt_text_append(out, size, " of ");
+            mt_place_text(out + strlen(out), size - strlen(out), d, forward);
+        }
+    } else
         snprintf(out, size, "%s", mt_cuda_api_name(segment->api));
 }
 

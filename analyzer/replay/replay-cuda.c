@@ -107,6 +107,8 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         mt_block_requests_set(&replay->of_cuda_blocks, mt_heap_index(&replay->cuda.heap, block),
                               (struct mt_block_request){0}))
         return -ENOMEM;
+    if (block && replay->present.thread)
+        mt_tracker_note_node(&replay->tracker, replay->present.thread, block);
     if (block && is_of_graph(replay, block))
         note_graph(&replay->reserved.graphs[slot], block->size);
     else if (!rc && change.made)

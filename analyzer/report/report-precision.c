@@ -25,8 +25,9 @@ void mt_page_precision(const struct mt_page *page, const struct mt_device *devic
 {
     const struct mt_precision *precision = &device->precision;
     char size[MT_SIZE_TEXT], text[MT_SIZE_TEXT];
-    if (!precision->is_mixed && !precision->lacks_others &&
-        precision->here == precision->parameters)
+    bool is_plain = !precision->is_mixed && !precision->lacks_others &&
+                    precision->here == precision->parameters;
+    if (is_plain || !precision->parameters)
         return;
     fprintf(page->out, "\n%s parameters", mt_count_text(text, precision->parameters));
     if (precision->lacks_others)

@@ -138,7 +138,8 @@ static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
     int rc = edit_trial(judge, edits, conf, &trial, &request);
     double off = error ? (double)judge->live * error / 1000 + (double)judge->unused * UNUSED_ERROR
                        : 0; /* the program's own requests, only freed earlier */
-    if (edits->guesses & MT_GUESS_PRODUCTS && off < (double)judge->live * MT_CUT_ERROR)
+    if (edits->guesses & (MT_GUESS_PRODUCTS | MT_GUESS_STREAMS) &&
+        off < (double)judge->live * MT_CUT_ERROR)
         off = (double)judge->live * MT_CUT_ERROR;
     if (!judge->is_exact && off < (double)judge->card * MODEL_ERROR)
         off = (double)judge->card * MODEL_ERROR;

@@ -406,5 +406,6 @@ int mt_offload_parameters(struct mt_edits *edits, struct mt_modelled *change)
     change->why_not = has_trained(edits->recording) ? NULL : NO_PARAMETERS;
     if (change->why_not)
         return -ENOENT;
+    edits->guesses |= MT_GUESS_STREAMS;
     return shard(&(struct sharding){.edits = edits, .ranks = 1, .offloads = true});
 }

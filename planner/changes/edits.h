@@ -41,7 +41,8 @@ enum mt_guess {
     MT_GUESS_COPIES = 128,  /* what has as many elements as a parameter is of the batch, no copy */
     MT_GUESS_OTHERS = 256,  /* so is what no product with weights shows to be */
     MT_GUESS_PLANS = 512,   /* no algorithm of cuDNN's needs more than the fastest one did */
-    MT_GUESS_CALLS = 4,     /* calls from lines whose calls had no backward are checkpointed, too */
+    MT_GUESS_STREAMS = 1024, /* layers gathered on streams of their own leave no more in pieces */
+    MT_GUESS_CALLS = 4, /* calls from lines whose calls had no backward are checkpointed, too */
 };
 
 /* Where one of these matters, an answer has no bound. */
