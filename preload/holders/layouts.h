@@ -26,6 +26,11 @@ struct mt_holder_layout {
     int16_t thread_raised;                   /* the exception being raised */
     int16_t handled_value, handled_previous; /* of exc_info */
     int16_t error_traceback, error_context, error_cause;
+    int16_t collector_generations; /* within the collector's state; -1: search for them */
+    /* From the generations on: the frozen objects' list, and as follows. */
+    int16_t collector_frozen;
+    int16_t collector_is_running; /* int */
+    int16_t collector_old;        /* words: objects that survived the last full collection; since */
 };
 
 /* Return a version's layout, or NULL if the version is unknown. */
@@ -50,13 +55,9 @@ enum {
     MT_FLAG_HEAP = 1 << 9,
     MT_FLAG_ERROR = 1 << 30,
     MT_FLAG_TYPE_BIT = 31,
-    /* Offsets within the collector's state, from its generations on. */
-    MT_COLLECTOR_YOUNGEST = 72, /* the address of the youngest */
-    MT_COLLECTOR_FROZEN = 80,
-    MT_COLLECTOR_IS_RUNNING = 176, /* int */
-    MT_COLLECTOR_OLD = 200,        /* objects that survived the last full collection ... */
-    MT_COLLECTOR_OLD_SOON = 208,   /* ... and the collections since */
-    MT_COLLECTOR_END = 216,
+    MT_COLLECTOR_YOUNGEST = 72, /* up to 3.13, after the generations: the address of the youngest */
+    MT_COLLECTOR_END = 232,     /* bytes from the generations on that are read, at most */
+    MT_RUNTIME_COLLECTOR = 88,  /* from 3.13 on: _Py_DebugOffsets.interpreter_state.gc */
 };
 
 #endif

@@ -38,15 +38,30 @@ static bool is_generation(uint64_t head)
     return mt_is_readable(link_at(head), 32) && mt_is_readable(link_at(head + 8), 16);
 }
 
-/* Find the collector's generations in an interpreter's state: three lists, behind them the address
- * of the first, and a fourth for frozen objects, which only gc.freeze() changes. */
+/* Return whether the collector's generations are here: three lists, and a fourth for frozen
+ * objects, which only gc.freeze() changes. */
+static bool are_generations(uint64_t at)
+{
+    return mt_is_readable(at, MT_COLLECTOR_END) && is_generation(at) &&
+           is_generation(at + GENERATION) && is_generation(at + 2 * GENERATION) &&
+           is_list(at + (uint64_t)mt_holder_python.holding->collector_frozen);
+}
+
+/* Find the collector's generations in an interpreter's state: at the offset that _PyRuntime names,
+ * or, in versions that do not name it, where the address of the first stands behind them. */
 static uint64_t find_generations(uint64_t state)
 {
+    int offset = mt_holder_python.holding->collector_generations;
+    if (offset >= 0) {
+        uint64_t collector = mt_holder_python.runtime
+                                 ? mt_word(mt_holder_python.runtime + MT_RUNTIME_COLLECTOR)
+                                 : MOST_INTERPRETER;
+        uint64_t at = state + collector + (uint64_t)offset;
+        return collector < MOST_INTERPRETER && are_generations(at) ? at : 0;
+    }
     for (uint64_t at = state; at < state + MOST_INTERPRETER && mt_is_readable(at, MT_COLLECTOR_END);
          at += 8)
-        if (mt_word(at + MT_COLLECTOR_YOUNGEST) == at && is_generation(at) &&
-            is_generation(at + GENERATION) && is_generation(at + 2 * GENERATION) &&
-            is_list(at + MT_COLLECTOR_FROZEN))
+        if (mt_word(at + MT_COLLECTOR_YOUNGEST) == at && are_generations(at))
             return at;
     return 0;
 }
@@ -109,7 +124,8 @@ static uint64_t walk_lists(uint64_t generations, bool is_adding)
     uint64_t n = 0;
     for (unsigned i = 0; i < GENERATIONS; i++)
         n += walk_list(generations + (uint64_t)i * GENERATION, is_adding);
-    return n + walk_list(generations + MT_COLLECTOR_FROZEN, is_adding);
+    return n +
+           walk_list(generations + (uint64_t)mt_holder_python.holding->collector_frozen, is_adding);
 }
 
 int mt_objects_read(void)
@@ -126,10 +142,10 @@ int mt_objects_read(void)
         if (!generations[n])
             return -ENOENT;
         n_objects += walk_lists(generations[n], false);
-        if ((int)mt_word(generations[n] + MT_COLLECTOR_IS_RUNNING)) {
+        if (mt_py_int(generations[n], python->holding->collector_is_running)) {
+            uint64_t old = generations[n] + (uint64_t)python->holding->collector_old;
             is_collecting = true;
-            n_objects += mt_word(generations[n] + MT_COLLECTOR_OLD) +
-                         mt_word(generations[n] + MT_COLLECTOR_OLD_SOON);
+            n_objects += mt_word(old) + mt_word(old + 8);
         }
         n++;
         if (python->layout->minor < 9)
@@ -328,7 +344,8 @@ void mt_variable_name(uint64_t code, unsigned i, char *out, unsigned size)
             names = mt_word(code + (uint64_t)holding->code_free);
         }
     }
+    uint64_t n, items = mt_py_items(names, &n);
     *out = '\0';
-    if (i < size_of_tuple(names))
-        mt_py_text(mt_holder_python.layout, mt_word(names + 24 + 8ull * i), out, size);
+    if (i < n)
+        mt_py_text(mt_holder_python.layout, mt_word(items + 8ull * i), out, size);
 }

@@ -29,7 +29,8 @@
 #define SHARE 64u /* of the processor's time so far, at most, is the pause by default */
 #define PATHS 64u
 #define PLACES 16u
-#define MOST_VARIABLES 32u
+#define MOST_VARIABLES 32u /* of a function */
+#define MOST_GLOBALS 256u  /* of a module */
 
 /* The lines that call, as far as the first constructor, module or optimizer. */
 struct path {
@@ -64,13 +65,27 @@ void mt_reserving_start(bool has_python)
                               (mt_settings.holders_at & 1u << MT_HOLDERS_GROWTH) != 0;
 }
 
-/* Where a frame has its variables. Those of a module's code are in a dict, which has a version. */
+/* Where the variables of a module's code are: in a dict, which has a version up to 3.13; from 3.14
+ * on, the entries added last. */
+static struct place place_of_globals(const struct mt_python_layout *layout, uint64_t dict)
+{
+    struct mt_py_dict entries;
+    if (layout->minor < 14)
+        return (struct place){dict + MT_DICT_VERSION, 1};
+    if (mt_py_dict_open_alive(layout, dict, &entries) || entries.values)
+        return (struct place){0};
+    unsigned n = entries.n * entries.stride, most = MOST_GLOBALS * entries.stride;
+    return (struct place){entries.entries + 8 * (uint64_t)(n > most ? n - most : 0),
+                          n < most ? n : most};
+}
+
+/* Where a frame has its variables. */
 static struct place place_of(const struct mt_python_layout *layout,
                              const struct mt_holder_layout *holding, uint64_t frame)
 {
     int n = mt_py_int(mt_py_frame_code(layout, frame), holding->code_locals);
     if (n <= 0)
-        return (struct place){mt_py_word(frame, holding->frame_globals) + MT_DICT_VERSION, 1};
+        return place_of_globals(layout, mt_py_word(frame, holding->frame_globals));
     return (struct place){frame + (uint64_t)layout->frame_locals,
                           n < (int)MOST_VARIABLES ? (unsigned)n : MOST_VARIABLES};
 }
@@ -112,7 +127,7 @@ static uint32_t find_variables(struct mt_thread *self)
 /* Hash the variables. Frames may have ended since: then it is another hash, or the same always. */
 static uint64_t hash_variables(void)
 {
-    uint64_t hash = 0, value[MOST_VARIABLES];
+    uint64_t hash = 0, value[MOST_GLOBALS * 3];
     for (unsigned i = 0; i < growth->n_places; i++) {
         const struct place *place = &growth->place[i];
         if (mt_safe_read((const void *)(uintptr_t)place->address, value, place->n * sizeof *value))
