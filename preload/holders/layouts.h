@@ -57,7 +57,7 @@ enum {
     MT_FLAG_TYPE_BIT = 31,
     MT_COLLECTOR_YOUNGEST = 72, /* up to 3.13, after the generations: the address of the youngest */
     MT_COLLECTOR_END = 232,     /* bytes from the generations on that are read, at most */
-    MT_RUNTIME_COLLECTOR = 88,  /* from 3.13 on: _Py_DebugOffsets.interpreter_state.gc */
+    MT_RUNTIME_COLLECTOR = 88,  /* from 3.14 on: _Py_DebugOffsets.interpreter_state.gc */
 };
 
 #endif

@@ -9,6 +9,11 @@
 #if PY_VERSION_HEX >= 0x030b0000
 #include <internal/pycore_frame.h>
 #include <internal/pycore_interp.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_debug_offsets.h>
+#include <internal/pycore_interpframe_structs.h>
+#include <internal/pycore_runtime_structs.h>
+#endif
 #define CODE(now, before) offsetof(PyCodeObject, now)
 #define FRAME(field) offsetof(_PyInterpreterFrame, field)
 #define FRAME_OBJECT offsetof(PyFrameObject, f_frame)
@@ -93,10 +98,17 @@ int main(void)
     COMPARE_COMMON(MT_FLAG_GC, Py_TPFLAGS_HAVE_GC);
     COMPARE_COMMON(MT_FLAG_HEAP, Py_TPFLAGS_HEAPTYPE);
     COMPARE_COMMON(MT_FLAG_ERROR, Py_TPFLAGS_BASE_EXC_SUBCLASS);
+    COMPARE(collector_frozen, COLLECTOR(permanent_generation));
+    COMPARE(collector_is_running, COLLECTOR(collecting));
+    COMPARE(collector_old, COLLECTOR(long_lived_total));
+    compare("the word after it", 8,
+            (int)(COLLECTOR(long_lived_pending) - COLLECTOR(long_lived_total)));
+#if PY_VERSION_HEX >= 0x030e0000
+    COMPARE(collector_generations, offsetof(struct _gc_runtime_state, generations));
+    COMPARE_COMMON(MT_RUNTIME_COLLECTOR, offsetof(_Py_DebugOffsets, interpreter_state.gc));
+#else
+    COMPARE(collector_generations, -1);
     COMPARE_COMMON(MT_COLLECTOR_YOUNGEST, COLLECTOR(generation0));
-    COMPARE_COMMON(MT_COLLECTOR_FROZEN, COLLECTOR(permanent_generation));
-    COMPARE_COMMON(MT_COLLECTOR_IS_RUNNING, COLLECTOR(collecting));
-    COMPARE_COMMON(MT_COLLECTOR_OLD, COLLECTOR(long_lived_total));
-    COMPARE_COMMON(MT_COLLECTOR_OLD_SOON, COLLECTOR(long_lived_pending));
+#endif
     return faults != 0;
 }

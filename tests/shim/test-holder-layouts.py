@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPython's offsets for a walk of its objects are those of its headers, for each Python found that has them (pythons.py) and that
-memtap knows the objects of: 3.8 to 3.13."""
+memtap knows the objects of: 3.8 to 3.15."""
 import pathlib
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def test(python, compiler, work):
 def main():
     compiler = sys.argv[1:] or sysconfig.get_config_var("CC").split()
     with tempfile.TemporaryDirectory() as work:
-        results = {minor: test(python, compiler, work) for minor, python in pythons.found() if minor <= 13}
+        results = {minor: test(python, compiler, work) for minor, python in pythons.found()}
     tested = [f"3.{minor}" for minor, result in results.items() if result is not None]
     print("compared:", ", ".join(tested) or "none has headers")
     sys.exit(1 if any(results.values()) else 0 if tested else 77)
