@@ -192,7 +192,8 @@ static int add_step(struct build *build, const struct branch *branch, uint32_t d
                                   .length = entry->path->step[depth].length,
                                   .depth = depth,
                                   .root = entry->path->root,
-                                  .largest = entry->holding->block};
+                                  .largest = entry->holding->block,
+                                  .first = branch->first};
     uint64_t largest = 0;
     size_t n = branch->end - branch->first, at = tree->n;
     for (size_t i = 0; i < n; i++) {
@@ -270,7 +271,8 @@ int mt_holder_tree_build(struct mt_holder_tree *tree, const struct mt_definition
     struct build build = {.tree = tree, .definitions = definitions};
     *tree = (struct mt_holder_tree){0};
     build.entry = calloc(n + 1, sizeof *build.entry);
-    int rc = build.entry ? number_paths(&build, holdings, n) : -ENOMEM;
+    tree->block = calloc(n + 1, sizeof *tree->block);
+    int rc = build.entry && tree->block ? number_paths(&build, holdings, n) : -ENOMEM;
     for (size_t i = 0; i < n && !rc; i++) {
         make_entry(&build, &build.entry[i], &holdings[i]);
         tree->bytes += holdings[i].bytes;
@@ -278,6 +280,8 @@ int mt_holder_tree_build(struct mt_holder_tree *tree, const struct mt_definition
     }
     if (!rc) {
         qsort(build.entry, n, sizeof *build.entry, by_path);
+        for (size_t i = 0; i < n; i++)
+            tree->block[i] = build.entry[i].holding->block;
         rc = add_below(&build, 0, n, 0);
     }
     int kept = keep_texts(&build);
@@ -289,6 +293,7 @@ void mt_holder_tree_clear(struct mt_holder_tree *tree)
     for (size_t i = 0; i < tree->n_texts; i++)
         free(tree->text[i]);
     free(tree->text);
+    free(tree->block);
     free(tree->step);
     *tree = (struct mt_holder_tree){0};
 }

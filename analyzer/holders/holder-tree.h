@@ -30,6 +30,7 @@ struct mt_holder_step {
     uint32_t root;              /* the root's enum mt_holder_root */
     size_t end;                 /* the first step behind what is below this one */
     size_t largest;             /* the number of the largest block */
+    size_t first;               /* its blocks begin there in the tree's */
     uint64_t bytes, blocks;     /* reached through it */
     uint64_t own;               /* bytes of those whose paths end here */
     uint64_t only;              /* bytes of those to which no listed path leads without it */
@@ -41,7 +42,8 @@ struct mt_holder_tree {
     struct mt_holder_step *step; /* a step before those below it; of equals, the largest first */
     size_t n, capacity;
     uint64_t bytes, blocks;
-    char **text; /* owns the steps' texts */
+    size_t *block; /* the blocks' numbers, those of a step together */
+    char **text;   /* owns the steps' texts */
     size_t n_texts, texts_capacity;
 };
 

@@ -18,6 +18,7 @@ export interface Device {
   slot: number; device: number; moments: number;
   begin_ns: number; end_ns: number; peak: number; reserved: number;
   memory: number; // of the card; 0: unknown
+  held: boolean; uses: boolean; // whether holders of its blocks are known, and the trace's uses of any
 }
 export interface Span {
   moment: number; time_ns: number; phase: string; iteration: number; most: number;
@@ -31,13 +32,19 @@ export interface Oom {
 export interface Node {
   name: string; place: string; bytes: number; blocks: number; category: number; certainty: string; children: Node[];
   found: number; // bytes that the search found
+  only?: number; life?: number; // of holders: bytes to which no other listed path leads; the largest block
 }
+/** Holders, by path; live: bytes of all blocks at that time. */
+export interface Held { bytes: number; live: number; blocks: number; time_ns: number; children: Node[]; }
 export interface Row {
   bytes: number; blocks: number; category: number; line: string; operator: string;
   certainty: string; guess: string | null; life: number;
   file: string; number: number; // of the line
   from: number; // FROM_CACHE ...; of short-lived blocks
+  held?: string; uses?: Uses | null; // of all its blocks; absent where the trace has neither
 }
+/** The last launch of a kernel, copy or fill that used it; is_passed: CUDA's memory has its address, so others may have. */
+export interface Uses { is_never: boolean; is_passed: boolean; last_ns: number; line: string; }
 /** An event of the list (event-list.h); life and category: -1 where it has no block. */
 export interface EventRow {
   kind: number; event: number; time_ns: number; moment: number; bytes: number; allocated: number;
@@ -56,8 +63,7 @@ export interface Life {
   stack: Frame[]; forward_stack: Frame[];
   /** what held it at the reported moment, and how many paths lead to it */
   holder: { verb: string; path: string; n: number } | null;
-  /** the last launch of a kernel, copy or fill that used it; is_passed: CUDA's memory has its address, so others may have */
-  uses: { is_never: boolean; is_passed: boolean; last_ns: number; line: string } | null;
+  uses: Uses | null;
 }
 /** What happened from one moment to another; left: bytes allocated in between that are still there, by group. */
 export interface Between { allocated: number; allocations: number; freed: number; frees: number; left: number[]; }
@@ -84,9 +90,6 @@ export const MAP_SEGMENT = 8, MAP_BLOCK = 5;
 /** Six numbers a range that the program named: moments from and to, ns from and to, depth, name. */
 export interface Ranges { numbers: Float64Array; names: { [id: number]: string }; }
 export const RANGE = 6;
-/** The purpose of a segment. */
-export interface Area { purpose: string; }
-
 export interface Exports {
   memory: WebAssembly.Memory;
   _initialize(): void;
@@ -137,6 +140,7 @@ export interface Exports {
   map_blocks(): number;
   map_n_blocks(): number;
   area(number: number): number;
+  held(slot: number, category: number): number;
   difference_add(path: number): number;
   difference_fault(): number;
   difference(nOld: number): number;
@@ -385,6 +389,11 @@ export class Analyzer {
   }
 
   area(number: number) {
-    return this.take<Area>(this.exports.area(number));
+    return this.take<string>(this.exports.area(number));
+  }
+
+  /** null: no holders are known, or there is no memory */
+  held(slot: number, category: number) {
+    return this.take<Held | null>(this.exports.held(slot, category));
   }
 }

@@ -11,7 +11,7 @@ import { pictureButtons } from "./picture";
 import { onPrint } from "./print";
 import { Run, carried, given } from "./runs";
 import { Several } from "./several";
-import { Change, State, Store, TABS, Tab, address, read, whole } from "./state";
+import { Change, State, Store, TABS, Tab, address, read, tabsOf, whole } from "./state";
 import { AddressMap } from "./views/address-map";
 import { Details } from "./views/details";
 import { EventsView } from "./views/events";
@@ -32,7 +32,7 @@ declare global {
 }
 
 const TAB_LABELS: { [tab in Tab]: string } = {
-  who: "Who", table: "Table", map: "Address map", temporary: "Short-lived", report: "Report", events: "Events",
+  who: "Who", table: "Table", map: "Address map", temporary: "Short-lived", report: "Report", events: "Events", held: "Held by",
 };
 
 /** What the button of the axis does. */
@@ -78,6 +78,7 @@ class Page {
       temporary: new TableView(byId("panel-temporary"), client, this.store, trace, "temporary"),
       report: null,
       events: new EventsView(byId("panel-events"), client, this.store, trace),
+      held: new WhoView(byId("panel-held"), client, this.store, trace, true),
     };
     this.bar();
     this.tabs();
@@ -123,6 +124,7 @@ class Page {
     const all = whole(was, state.is_time), had_all = state.from <= all.from && state.to >= all.to;
     this.store.set({ ...(had_all ? whole(device, state.is_time) : {}), ...(state.at === was.peak ? { at: device.peak } : {}) });
     this.timeline.grew();
+    this.showTab(this.store.state.tab);
     write(byId("panel-report").querySelector("pre")!, (outOfMemory(this.trace.name)?.text ?? "") + this.trace.text);
     void this.stack();
     this.numbers();
@@ -183,7 +185,7 @@ class Page {
         const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
         if (!by) return;
         event.stopPropagation();
-        const next = TABS[(TABS.indexOf(tab) + by + TABS.length) % TABS.length]!;
+        const tabs = tabsOf(this.trace), next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length]!;
         this.store.set({ tab: next });
         byId(`tab-${next}`).focus();
       },
@@ -198,6 +200,7 @@ class Page {
       const button = byId(`tab-${tab}`);
       button.setAttribute("aria-selected", String(tab === chosen));
       button.tabIndex = tab === chosen ? 0 : -1;
+      button.hidden = !tabsOf(this.trace).includes(tab);
     }
   }
 
@@ -216,7 +219,7 @@ class Page {
       " ": () => this.store.state.tab === "map" && this.map.turn(),
       "/": () => byId("search").focus(), "?": () => byId<HTMLDialogElement>("help").showModal(),
     };
-    TABS.forEach((tab, i) => (actions[String(i + 1)] = () => store.set({ tab })));
+    TABS.forEach((tab, i) => (actions[String(i + 1)] = () => tabsOf(this.trace).includes(tab) && store.set({ tab })));
     document.addEventListener("keydown", (event) => {
       const target = event.target as HTMLElement;
       const types = (target instanceof HTMLInputElement && target.type !== "checkbox") || target instanceof HTMLSelectElement;

@@ -26,15 +26,19 @@ export class SortedTable<Row> {
   private order = -1;
   private is_reversed = false;
 
-  constructor(caption: string, private readonly columns: Column<Row>[], private readonly choose: (row: Row) => void,
+  constructor(caption: string, private columns: Column<Row>[], private readonly choose: (row: Row) => void,
               private readonly look: (row: Row) => string = () => "", private readonly drawn: () => void = () => undefined) {
     this.element = make("table", { class: "sites" }, make("caption", { class: "hidden" }, caption),
       make("thead", {}, this.head), this.body);
     this.drawHead();
   }
 
-  set(rows: Row[]) {
+  /** columns: instead of those so far, of which they are the first or which are the first of them */
+  set(rows: Row[], columns = this.columns) {
+    const isOther = columns.length !== this.columns.length;
     this.rows = rows;
+    this.columns = columns;
+    if (isOther) this.drawHead();
     this.draw();
   }
 

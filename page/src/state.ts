@@ -2,7 +2,7 @@
 // The state of the views. The address's fragment has it, so that a link shows the same.
 import { Device, Oom, STACKS, Stack, Trace, WHO, Who } from "./analyzer";
 
-export const TABS = ["who", "table", "map", "temporary", "report", "events"] as const;
+export const TABS = ["who", "table", "map", "temporary", "report", "events", "held"] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface State {
@@ -93,6 +93,11 @@ function one<T extends string>(text: string | null, of: readonly T[], otherwise:
   return of.find((name) => name === text) ?? otherwise;
 }
 
+/** Return the views of a trace: without lists of holders it has no last one. */
+export function tabsOf(trace: Trace): Tab[] {
+  return TABS.filter((tab) => tab !== "held" || trace.devices.some((one) => one.held));
+}
+
 /** Return a device's whole run as a range. */
 export function whole(device: Device, is_time: boolean): { from: number; to: number } {
   return is_time ? { from: device.begin_ns, to: Math.max(device.end_ns, device.begin_ns + 1) }
@@ -143,7 +148,7 @@ export function read(fragment: string, trace: Trace): State {
     // links of earlier pages have the blocks in a tab of their own
     stack: one(given.get("tab") === "blocks" ? "block" : given.get("stack"), STACKS, "category"),
     is_whole: given.get("is_whole") === "1",
-    tab: one(given.get("tab"), TABS, "who"),
+    tab: one(given.get("tab"), tabsOf(trace), "who"),
     life: Math.round(number(given.get("life"), 0, Number.MAX_SAFE_INTEGER, -1)),
     search: (given.get("search") ?? "").slice(0, 200),
   }, true);

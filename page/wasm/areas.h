@@ -6,7 +6,7 @@
 #ifndef MT_PAGE_AREAS_H
 #define MT_PAGE_AREAS_H
 
-#include "life-names.h"
+#include "life-facts.h"
 #include "lives.h"
 
 /* Never freed. */

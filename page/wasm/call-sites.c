@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call-sites.h"
 #include "analyzer/classify/classify.h"
+#include "analyzer/holders/holder-words.h"
 #include "analyzer/model/sums.h"
 #include "analyzer/print/json.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 #include "course.h"
-#include "life-names.h"
+#include "life-facts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +16,19 @@
 /* Call sites, by the keys of reports (sites.h), and by what served the requests. */
 enum { FROM = MT_SITE_WHOLE };
 
+/* A block whose holder or uses may be known, by its call site. */
+struct placed {
+    struct mt_sum site;
+    const struct mt_life *life;
+};
+
 struct table {
     const struct mt_lives *lives;
-    const struct mt_replay *replay;
-    struct mt_sums sums; /* whose stack is the moment of a life's allocation */
+    const struct mt_analysis *analysis;
+    const struct mt_replay *replay; /* the analysis' */
+    struct mt_sums sums;            /* whose stack is the moment of a life's allocation */
+    struct placed *placed;
+    size_t n_placed, capacity;
     enum mt_origin from;
     unsigned slot;
     bool has_no_memory;
@@ -40,6 +50,72 @@ static void add_row(void *data, const struct mt_life *life)
     site.key[FROM] = table->from;
     site.stack = life->born;
     table->has_no_memory |= mt_sums_add(&table->sums, life->size, &site) != 0;
+    if (table->analysis &&
+        (table->lives->n_uses || mt_life_held(table->lives, table->analysis, life)))
+        table->has_no_memory |= MT_APPEND(table->placed, table->capacity, table->n_placed,
+                                          (struct placed){site, life}) != 0;
+}
+
+static int by_site(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    return memcmp(a->site.key, b->site.key, sizeof a->site.key);
+}
+
+/* Return the last use of a row's blocks; null: of one it is not known. */
+static json_t *last_use(const struct table *table, const struct placed *placed, size_t n)
+{
+    const struct mt_life *last = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_life_uses *uses = mt_life_uses(table->lives, placed[i].life);
+        if (!uses || (!uses->is_never && !uses->last.time_ns))
+            return json_null();
+        if (last && uses->last.time_ns <= most)
+            continue;
+        most = uses->last.time_ns;
+        last = placed[i].life;
+    }
+    return last ? mt_life_uses_json(table->lives, table->replay->definitions, last) : json_null();
+}
+
+/* Write what holds most of a row's blocks; "": not known. 0 or -ENOMEM. */
+static int write_held(char *out, size_t size, const struct table *table, const struct mt_sum *sum,
+                      const struct placed *placed, size_t n)
+{
+    const struct mt_device *device = mt_held_device(table->analysis, table->slot);
+    struct mt_verdict *verdicts = calloc(n + 1, sizeof *verdicts);
+    struct mt_held_most most = {0};
+    size_t chosen = 0;
+    *out = '\0';
+    for (size_t i = 0; i < n && verdicts && device; i++) {
+        const struct mt_held_block *held =
+            mt_life_held(table->lives, table->analysis, placed[i].life);
+        if (held)
+            verdicts[chosen++] = *held->verdict;
+    }
+    int rc = verdicts ? 0 : -ENOMEM;
+    if (chosen)
+        rc = mt_held_most_of(&most, device, verdicts, chosen);
+    mt_held_most_text(out, size, &most, sum->bytes);
+    mt_held_most_clear(&most);
+    free(verdicts);
+    return rc;
+}
+
+/* Add what holds a row's blocks, and their last use. */
+static void add_fate(json_t *row, struct table *table, const struct mt_sum *sum)
+{
+    char held[MT_LIFE_TEXT + MT_HOLDER_TEXT];
+    const struct placed wanted = {.site = *sum};
+    size_t first = MT_LEADING(i, table->n_placed, by_site(&table->placed[i], &wanted) < 0);
+    size_t end = MT_LEADING(i, table->n_placed, by_site(&table->placed[i], &wanted) <= 0);
+    const struct placed *placed = &table->placed[first];
+    table->has_no_memory |= write_held(held, sizeof held, table, sum, placed, end - first) != 0;
+    json_object_set_new(row, "held", mt_json_text(held));
+    json_object_set_new(row, "uses",
+                        end - first < sum->blocks ? json_null()
+                                                  : last_use(table, placed, end - first));
 }
 
 static json_t *row_json(const struct table *table, const struct mt_sum *sum)
@@ -63,17 +139,25 @@ static json_t *row_json(const struct table *table, const struct mt_sum *sum)
 static json_t *table_json(struct table *table)
 {
     mt_sums_sort(&table->sums);
+    if (table->n_placed)
+        qsort(table->placed, table->n_placed, sizeof *table->placed, by_site);
     json_t *array = table->has_no_memory ? NULL : json_array();
-    for (size_t i = 0; i < table->sums.n && array; i++)
-        json_array_append_new(array, row_json(table, &table->sums.sum[i]));
+    for (size_t i = 0; i < table->sums.n && array; i++) {
+        json_t *row = row_json(table, &table->sums.sum[i]);
+        if (row && table->n_placed)
+            add_fate(row, table, &table->sums.sum[i]);
+        json_array_append_new(array, row);
+    }
     mt_sums_clear(&table->sums);
+    free(table->placed);
     return array;
 }
 
-json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
+json_t *mt_who_table(const struct mt_lives *lives, const struct mt_analysis *analysis,
                      const struct mt_who_question *question)
 {
-    struct table table = {.lives = lives, .replay = replay, .slot = question->slot};
+    struct table table = {
+        .lives = lives, .analysis = analysis, .replay = &analysis->replay, .slot = question->slot};
     mt_who_each(lives, question, add_row, &table);
     return table_json(&table);
 }

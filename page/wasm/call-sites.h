@@ -7,9 +7,11 @@
 #include "who.h"
 
 /* Make [{"bytes", "blocks", "category", "line", "file", "number", "operator", "guess", "life",
- * "from"}], the largest first: as the report's table of call sites; file and number: of the line.
- * NULL: no memory. */
-json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
+ * "from", "held", "uses"}], the largest first: as the report's table of call sites; file and
+ * number: of the line; held: what held most of its blocks at the reported moment, as reports print
+ * it, "" unknown; uses: the last use of all of them, mt_life_uses_json, null if that is unknown of
+ * one; both only where the trace has any. NULL: no memory. */
+json_t *mt_who_table(const struct mt_lives *lives, const struct mt_analysis *analysis,
                      const struct mt_who_question *question);
 
 /* Make a table as mt_who_table does, of blocks that were freed before the next allocation (memray

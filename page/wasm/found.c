@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "found.h"
 #include "analyzer/support/hash.h"
-#include "life-names.h"
+#include "life-facts.h"
 #include "trace-format/dtypes.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "analyzer/support/hash.h"
 #include "analyzer/support/search.h"
 #include "analyzer/views/texts.h"
-#include "life-names.h"
+#include "life-facts.h"
 #include "trace-format/dtypes.h"
 
 #include <ctype.h>

@@ -13,7 +13,8 @@
 #include "export.h"
 #include "found.h"
 #include "groups.h"
-#include "life-json.h"
+#include "held-tree.h"
+#include "life-facts.h"
 #include "named-ranges.h"
 #include "strips.h"
 #include "who.h"
@@ -177,13 +178,15 @@ EXPORT("devices") json_t *mt_web_devices(void)
         if (!course->n)
             continue;
         json_array_append_new(
-            array, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (int)slot,
-                             "device", (int)slot - 1, "moments", (json_int_t)course->n, "begin_ns",
-                             (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
-                             (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
-                             (json_int_t)peak_moment(slot), "reserved",
-                             (json_int_t)page.analysis.replay.reserved.most[slot].reserved,
-                             "memory", (json_int_t)page.analysis.replay.samples.last[slot].total));
+            array,
+            json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "slot", (int)slot,
+                      "device", (int)slot - 1, "moments", (json_int_t)course->n, "begin_ns",
+                      (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
+                      (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
+                      (json_int_t)peak_moment(slot), "reserved",
+                      (json_int_t)page.analysis.replay.reserved.most[slot].reserved, "memory",
+                      (json_int_t)page.analysis.replay.samples.last[slot].total, "held",
+                      mt_held_device(&page.analysis, slot) != NULL, "uses", page.lives.n_uses > 0));
     }
     return array;
 }
@@ -424,7 +427,7 @@ json_t *mt_web_table(unsigned slot, double at, double since, int category, bool 
 {
     struct mt_who_question question = question_of(slot, 0, at, since, category);
     question.is_found = is_found != 0;
-    return mt_who_table(&page.lives, &page.analysis.replay, &question);
+    return mt_who_table(&page.lives, &page.analysis, &question);
 }
 
 EXPORT("temporary")
@@ -480,14 +483,17 @@ EXPORT("served") const double *mt_web_served(double number)
     return page.numbers;
 }
 
-/* {"purpose"}: the purpose of a segment. */
+/* Return the purpose of a segment. */
 EXPORT("area") json_t *mt_web_area(double number)
 {
     if (number < 0 || number >= (double)page.areas.n)
         return json_null();
     char text[MT_LIFE_TEXT];
     mt_area_purpose(text, &page.areas, &page.lives, &page.analysis.replay, (size_t)number);
-    json_t *object = json_object();
-    json_object_set_new(object, "purpose", mt_json_text(text));
-    return object;
+    return mt_json_text(text);
+}
+
+EXPORT("held") json_t *mt_web_held(unsigned slot, int category)
+{
+    return mt_held_tree_json(&page.lives, &page.analysis, slot, category);
 }

@@ -7,7 +7,7 @@
 #include "analyzer/support/hash.h"
 #include "analyzer/views/texts.h"
 #include "course.h"
-#include "life-names.h"
+#include "life-facts.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -43,6 +43,7 @@ double mt_web_event_row(double moment);
 json_t *mt_web_event_rows(double first, unsigned n);
 json_t *mt_web_life(double number);
 json_t *mt_web_area(double number);
+json_t *mt_web_held(unsigned slot, int category);
 
 static void look(const struct mt_made_trace *trace, const json_t *device)
 {
@@ -75,6 +76,7 @@ static void look(const struct mt_made_trace *trace, const json_t *device)
     json_decref(mt_web_who(slot, choices[1] % 16, moment, since, category, choices[4] & 2));
     json_decref(mt_web_temporary(slot, moment, since, category, choices[4] & 4));
     json_decref(mt_web_table(slot, moment, since, category, choices[4] & 4));
+    json_decref(mt_web_held(slot, category));
     json_decref(mt_web_certainties(slot, moment));
     double events = mt_web_events(slot), row = mt_web_event_row(moment);
     json_t *all = mt_web_event_rows(0, (unsigned)events), *one = mt_web_event_rows(row, 1);

@@ -30,10 +30,10 @@ async function numbers() {
 
 async function views() {
   const out = join(folder, "views.html");
-  execFileSync(memtap, ["view", "-o", out, at("training")]);
+  execFileSync(memtap, ["view", "-o", out, at("held")]);
   await firefox.show(out);
   check(await until(async () => await inked("#timeline") > 0.05), "the timeline is drawn");
-  const tabs = await firefox.evaluate(`[...document.querySelectorAll("#tabs [role=tab]")].map((one) => one.id.replace("tab-", ""))`);
+  const tabs = await firefox.evaluate(`[...document.querySelectorAll("#tabs [role=tab]:not([hidden])")].map((one) => one.id.replace("tab-", ""))`);
   for (const [i, tab] of tabs.entries()) {
     await firefox.press(String(i + 1));
     check(await until(() => firefox.evaluate(`!document.getElementById("panel-${tab}").hidden && document.getElementById("panel-${tab}").childElementCount > 0`)),

@@ -31,7 +31,7 @@ async function isTame(page, what) {
 
 /** All of a run's views, each with everything that it can show. */
 async function views(page, what) {
-  const tabs = await page.evaluate(() => [...document.querySelectorAll("#tabs [role=tab]")].map((one) => one.id));
+  const tabs = await page.evaluate(() => [...document.querySelectorAll("#tabs [role=tab]:not([hidden])")].map((one) => one.id));
   for (const tab of tabs) {
     await page.click(`#${tab}`);
     await page.waitForTimeout(60);
@@ -73,7 +73,7 @@ async function names() {
   const paths = [];
   for (const [i, one] of TEXTS.entries()) {
     const path = join(folder, `hostile${i}.mtap`), out = join(folder, "page.html");
-    execFileSync("sh", ["-c", 'exec "$0" "$1" "$2" "$(printf "$3")"', renameTexts, at("training"), path, one]);
+    execFileSync("sh", ["-c", 'exec "$0" "$1" "$2" "$(printf "$3")"', renameTexts, at(i % 3 === 1 ? "held" : "training"), path, one]);
     paths.push(path);
     execFileSync(memtap, ["view", "-o", out, path]);
     const page = await show(out, "#tab=table&life=0&at=%3Cscript%3E&search=%3Cb%3E%22");

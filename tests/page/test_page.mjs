@@ -355,15 +355,37 @@ async function others(trace) {
   await page.close();
 }
 
-/** The inspector says what holds a block, in the words of memtap blocks. */
+/** The inspector, the table and the tree say what holds blocks, in the words of memtap blocks, report and holders. */
 async function holders(trace) {
-  const out = join(folder, "holders.html");
+  const out = join(folder, "holders.html"), none = join(folder, "none.html");
   make(out, trace);
-  const printed = execFileSync(memtap, ["blocks", trace], { encoding: "utf8" }), page = await show(out, "#tab=table");
+  const printed = (command) => execFileSync(memtap, [command, trace], { encoding: "utf8" }), page = await show(out, "#tab=table");
   await page.waitForSelector("#panel-table tbody tr");
-  const held = await page.evaluate(() => [...document.querySelectorAll("#details dt")].find((one) => one.textContent === "held by")?.nextElementSibling.textContent);
-  check(held && printed.includes(held.replace(/, and \d.*/, "")), `the largest block is held by ${held}`);
+  const held = () => page.evaluate(() => [...document.querySelectorAll("#details dt")].find((one) => one.textContent === "held by")?.nextElementSibling.textContent.replace(/, and \d.*/, ""));
+  check(await held() && printed("blocks").includes(await held()), `the largest block is held by ${await held()}`);
+  const cells = await page.locator("#panel-table td:nth-child(6)").allTextContents(), paths = report(trace).devices[0].call_sites.map((one) => one.held_by?.path ?? "");
+  check(paths[0] && cells.length === paths.length && paths.every((path, i) => path ? cells[i].endsWith(path) : !cells[i]), `the table has the report's holders: ${cells}`);
+  check((await page.locator("#panel-table th").allTextContents())[5].startsWith("held by"), "in a column of their own");
+  await page.keyboard.press("7");
+  await page.waitForSelector("#panel-held .box");
+  const boxes = await page.evaluate(() => [...document.querySelectorAll("#panel-held .box")].slice(1).map((one) => one.title.split("\n")));
+  const rows = printed("holders").split("held by\n")[1].trim().split("\n");
+  const wanted = rows.filter((row) => !/not in a list/.test(row)).map((row) => /^ *(\S+ \S+) +(\d+)  *(garbage: )?(.*?)(?: \((.*) also held elsewhere\))?$/.exec(row));
+  for (const [, bytes, blocks, garbage, name, elsewhere] of wanted)
+    check(boxes.some((lines) => lines[0] === name && lines.includes("garbage") === Boolean(garbage) && lines.at(-2).startsWith(`${bytes}, `) &&
+      lines.at(-2).includes(`, ${blocks} block`) && (/, (\S+ \S+) also held/.exec(lines.at(-2))?.[1] === elsewhere)), `the tree has ${bytes}, ${blocks} of ${name}: ${JSON.stringify(boxes)}`);
+  check(boxes.length === wanted.length && wanted.length > 2, `and no others: ${boxes.length}, ${wanted.length}`);
+  await page.locator("#panel-held .box", { hasText: "losses" }).click();
+  await page.waitForFunction(() => location.hash.includes("life="));
+  check((await held()).startsWith("global `losses`"), `a box shows its largest block: ${await held()}`);
+  await accessible(page, "held by");
   await page.close();
+  make(none, training);
+  const other = await show(none, "#tab=held");
+  check(!(await other.isVisible("#tab-held")) && await other.isVisible("#panel-who"), "without lists of holders there is no such view");
+  await other.keyboard.press("7");
+  check(!(await other.isVisible("#panel-held")), "nor by its key");
+  await other.close();
 }
 
 /** Without a chosen block the inspector has the largest of the chosen moment: also after Esc on a link, and at another moment. */
@@ -427,7 +449,7 @@ async function outOfMemory(trace) {
     `the moment's numbers are memtap oom's, ${allocated}, ${reserved}: ${moment}`);
   check(texts.some((one) => one.startsWith(`failed: ${size(requested)} by `)), `the request that failed stands on the stack of device ${device}: ${texts}`);
   const lines = await page.evaluate(() => [...document.querySelectorAll("#headline p")].map((one) => one.textContent));
-  const words = first.split(/\n(?=(?:Why|Do|Try|Or): |Out of memory)/).map((line) => line.replace(/\n */g, " "));
+  const words = first.split(/\n(?=(?:Why|Kept|Do|Try|Or): |Out of memory)/).map((line) => line.replace(/\n */g, " "));
   words.forEach((line, i) => check(lines[i]?.startsWith(line), `the page says "${line}": ${lines[i]}`));
   check(words.length > 2, `three lines: ${words}`);
   for (const begins of ["Why it did not fit", "What each change achieves", "Growth:"]) {
@@ -458,6 +480,10 @@ async function server() {
   await page.waitForSelector("#details dl");
   const used = await page.evaluate(() => [...document.querySelectorAll("#details dt")].find((one) => one.textContent === "last used")?.nextElementSibling.textContent);
   check(/^[\d.]+ .?s by \S+:\d+ \S+, [\d.]+ .?s before its free$/.test(used), `the inspector says when and where the largest block was last used: ${used}`);
+  await page.keyboard.press("2");
+  await page.waitForSelector("#panel-table tbody tr");
+  const cells = await page.locator("#panel-table tr > :nth-child(6)").allTextContents();
+  check(cells[0].startsWith("last used") && used.startsWith(`${cells[1]}, `) && cells.slice(2).every((one) => !one), `the table does, too, where it is known of a line's blocks: ${cells}`);
   await page.close();
 }
 

@@ -171,7 +171,7 @@ async function failedJob() {
   spawnSync(memtap, ["view", "-o", out, ...paths]);
   const page = await show(out), story = execFileSync(memtap, ["oom", paths[1]], { encoding: "utf8" }).split("\n\n")[0].replace(/\s+/g, " ").trim();
   const cause = (await text(page, "#headline > :first-child")).replace(" open rank 1", " ");
-  check(story.split(/(?=(?:Why|Do|Try|Or): )/).every((line) => cause.includes(line.trim())) && cause.startsWith("Rank 1: Out of memory"), `${cause}: ${story}`);
+  check(story.split(/(?=(?:Why|Kept|Do|Try|Or): )/).every((line) => cause.includes(line.trim())) && cause.startsWith("Rank 1: Out of memory"), `${cause}: ${story}`);
   await page.click('#headline button:has-text("open rank 1")');
   await page.waitForFunction(() => location.hash.startsWith("#run=") && !document.getElementById("views").hidden);
   await ready(page);

@@ -93,7 +93,7 @@ export class AddressMap {
       this.draw();
       if (this.timer) return; // the next picture comes at once
       for (const { area } of this.held())
-        if (!this.purposes.has(area)) this.purposes.set(area, (await client.area(area)).purpose);
+        if (!this.purposes.has(area)) this.purposes.set(area, await client.area(area));
       this.list();
     });
     hovers(this.canvas, (event) => void this.hover(event, client), () => this.over++);

@@ -8,21 +8,13 @@ import { count, plural, size, time } from "../format";
 import { swatch } from "../palette";
 import { code, source } from "../source";
 import { Store } from "../state";
+import { lastUse } from "../uses";
 
 /** Return what PyTorch's allocator did for a block. */
 function served({ from, made, room }: Served, bytes: number): string {
   if (from === FROM_CUDA) return `new segment from CUDA (${size(made)})`;
   if (from !== FROM_CACHE) return "";
   return "PyTorch's cache" + (room > bytes ? `, part of a free piece of ${size(room)}` : room ? ", a free piece of its size" : "");
-}
-
-/** Return when and by which line a block was last used; "": unknown. */
-function lastUse({ uses, ended_ns }: Life): string {
-  if (!uses) return "";
-  const more = uses.is_passed ? "; its address was stored in CUDA's memory, so other uses are possible" : "";
-  if (uses.is_never) return `never${more}`;
-  return `${time(uses.last_ns)}${uses.line && ` by ${uses.line}`}` +
-    (ended_ns === null ? "" : `, ${time(Math.max(ended_ns - uses.last_ns, 0))} before its free`) + more;
 }
 
 /** Return what held a block when the trace's list of holders was made; "": unknown. */
@@ -82,7 +74,7 @@ export class Details {
       ["allocated", `${time(life.born_ns)}, event ${count(life.born_event)}, in ${life.phase}`],
       ["freed", life.ended_ns === null ? "still live at the end"
         : `${time(life.ended_ns)}, after ${time(life.ended_ns - life.born_ns)}`],
-      ["last used", lastUse(life)], ["held by", holder(life)],
+      ["last used", life.uses ? lastUse(life.uses, life.ended_ns) : ""], ["held by", holder(life)],
       ["served from", from], ["address", life.address], ["name", life.name ?? ""],
       ["operator", life.operator ?? ""], ["module", life.module],
     ];

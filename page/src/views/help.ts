@@ -12,7 +12,7 @@ const KEYS: [keys: string[], what: string][] = [
   [["P"], "go to the peak"],
   [["T"], "switch the axis between events and time"],
   [["Space"], "address map: play or stop"],
-  [["1", "2", "3", "4", "5", "6"], "who, table, address map, short-lived, report, events"],
+  [["1", "2", "3", "4", "5", "6", "7"], "who, table, address map, short-lived, report, events, held by"],
   [["↑", "↓", "Home", "End"], "events: previous, next, first and last event"],
   [["/"], "search"],
   [["Esc"], "clear selection"],

@@ -8,6 +8,7 @@ import { lineLink } from "../editor";
 import { count, doubt, part, plural, size } from "../format";
 import { swatch } from "../palette";
 import { Column, SortedTable } from "../sorted-table";
+import { lastUse } from "../uses";
 import { code, source } from "../source";
 import { Store, counted } from "../state";
 
@@ -48,7 +49,17 @@ export class TableView {
       { title: "line", key: (row) => row.line, text: (row) => row.line, cell: (row) =>
         [lineLink({ file: row.file, line: row.number }, row.line), ...code(this.source(row))] },
       { title: "operator", key: (row) => row.operator, text: (row) => row.operator },
-      ...(this.what === "table" ? [] : [{ title: "served from", text: from, key: from }]),
+      ...(this.what === "table" ? this.fates() : [{ title: "served from", text: from, key: from }]),
+    ];
+  }
+
+  /** What keeps a row's blocks alive and when they were last used, where the trace has that. */
+  private fates(): Column<Row>[] {
+    const held = (row: Row) => row.held ?? "", used = ({ uses }: Row) => (uses ? lastUse(uses) : "");
+    return [
+      ...(this.trace.devices.some((one) => one.held) ? [{ title: "held by", key: held, text: (row: Row) => held(row).replace(/^held by /, "") }] : []),
+      ...(this.trace.devices.some((one) => one.uses) ? [{ title: "last used", text: used,
+        key: ({ uses }: Row) => (!uses ? Infinity : uses.is_never ? -1 : uses.last_ns) }] : []),
     ];
   }
 
@@ -65,7 +76,7 @@ export class TableView {
     this.said.textContent = (this.what === "table" ? `${plural(rows.length, "call site")}, ${size(bytes)}`
       : `${plural(blocks, "block")} in the visible range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in total`) +
       (bytes < this.whole ? ` of ${size(this.whole)}` : "") + (this.what === "table" ? `, ${counted(this.store.state)}` : "");
-    this.table.set(rows);
+    this.table.set(rows, this.columns());
   }
 }
 

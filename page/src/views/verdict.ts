@@ -41,7 +41,7 @@ export function outOfMemory(label: string): { lines: string[]; text: string } | 
   if (!found) return null;
   const text = found.textContent ?? "", parts = text.split("\n\n"); // a loss of events is said first
   const head = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1);
-  const lines = head.flatMap((one) => one.split(/\n(?=(?:Why|Do|Try|Or): )/)); // other lines continue the one before
+  const lines = head.flatMap((one) => one.split(/\n(?=(?:Why|Kept|Do|Try|Or): )/)); // other lines continue the one before
   return { lines: lines.map((line) => line.replace(/\n */g, " ")).filter((line) => line), text: `${text}\n` };
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds memory at the chosen moment: an icicle of stacks, modules or operators. Each box is a
-// button, so that a keyboard and a screen reader go through it as a pointer does.
+// Who holds memory at the chosen moment: an icicle of stacks, modules or operators; or what kept it alive at the moment
+// that the report describes. Each box is a button, so that a keyboard and a screen reader go through it as a pointer does.
 import type { Node, Trace } from "../analyzer";
 import { WHO, Who } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
-import { doubt, part, plural, size } from "../format";
+import { doubt, part, plural, size, time } from "../format";
 import { colour } from "../palette";
 import { sandwich } from "../sandwich";
 import { Store, counted } from "../state";
@@ -21,7 +21,7 @@ export class WhoView {
   private tree: Node | null = null;
   private path: Node[] = []; // from the root to the box that fills the width
   private is_sandwich = false; // the path's end with all its callers and all it calls
-  private readonly boxes = make("div", { class: "icicle", role: "tree", "aria-label": "who holds memory" });
+  private readonly boxes: HTMLElement;
   private readonly crumbs = make("div", { class: "crumbs" });
   private readonly said = make("span", { class: "said" });
   private readonly both = make("button", { title: "all calls of the selected frame: callers above, callees below",
@@ -32,16 +32,25 @@ export class WhoView {
   private readonly fetch: () => void;
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
-              private readonly trace: Trace) {
+              private readonly trace: Trace, private readonly isHeld = false) {
+    this.boxes = make("div", { class: "icicle", role: "tree", "aria-label": isHeld ? "what keeps memory alive" : "who holds memory" });
     const choice = make("select", { "aria-label": "grouped by",
       change: (event: Event) => store.set({ by: (event.target as HTMLSelectElement).value as Who }) });
     for (const by of WHO) choice.append(make("option", { value: by, selected: by === store.state.by }, LABELS[by]));
     const whole = make("input", { type: "checkbox", checked: store.state.is_whole, change: (event: Event) =>
       store.set({ is_whole: (event.target as HTMLInputElement).checked }) });
     const label = make("label", { title: "frames of PyTorch and other libraries between your own" }, whole, " library frames");
-    place.append(make("div", { class: "bar" }, make("label", {}, "by ", choice), label, this.both, this.crumbs, this.said), this.boxes);
+    place.append(make("div", { class: "bar" }, ...(isHeld ? [] : [make("label", {}, "by ", choice), label, this.both]), this.crumbs, this.said), this.boxes);
     this.fetch = latest(async () => {
       const { slot, by, at, since, category, is_whole } = store.state, is_stack = STACKS.includes(by);
+      if (isHeld) {
+        const held = await client.held(slot, category);
+        this.tree = { bytes: 0, blocks: 0, children: [], ...held, name: "all", place: "", found: 1, category: held?.children[0]?.category ?? 0, certainty: "" };
+        this.said.textContent = held ? `known for ${size(held.bytes)} of the ${size(held.live)} live at ${time(held.time_ns)}` : "";
+        this.path = [this.tree];
+        this.draw();
+        return;
+      }
       label.hidden = !is_stack || by === "native";
       this.tree = await client.who(slot, by, at, since, category, !is_whole && by !== "native");
       this.path = [this.tree];
@@ -72,9 +81,9 @@ export class WhoView {
     this.crumbs.replaceChildren(...this.path.map((node, i) =>
       make("button", { class: "crumb", title: plain(node.name), click: () => this.go(this.path.slice(0, i + 1)) },
         i ? plain(node.name) : `all: ${size(node.bytes)}`)));
-    this.said.textContent = counted(this.store.state);
+    if (!this.isHeld) this.said.textContent = counted(this.store.state);
     if (!top.bytes) {
-      this.boxes.append(make("p", { class: "none" }, "Nothing is allocated here."));
+      this.boxes.append(make("p", { class: "none" }, this.isHeld ? "No holders are known here." : "Nothing is allocated here."));
       return;
     }
     const rows: HTMLElement[] = [];
@@ -125,13 +134,17 @@ export class WhoView {
     const is_found = this.matches(node), is_dim = this.store.state.search !== "" && !node.found;
     const title = `${name}${place ? `\n${place}` : ""}\n${size(node.bytes)}, ` +
       `${part(node.bytes, this.tree!.bytes)} of total, ${plural(node.blocks, "block")}` +
-      (is_named ? "" : `\nmostly ${category.label}${doubt(node.certainty)}`);
+      ((node.only ?? node.bytes) < node.bytes ? `, ${size(node.bytes - node.only!)} also held elsewhere` : "") +
+      (is_named || (this.isHeld && node.life === undefined) ? "" : `\nmostly ${category.label}${doubt(node.certainty)}`);
     return make("button", {
       class: `box${is_found ? " found" : is_dim ? " dim" : ""}`, role: "treeitem", title,
       "aria-level": Math.abs(depth) + 1, "data-depth": depth,
       style: `left:${left}px;width:${Math.max(pixels - 1, 1)}px;` +
         `--colour:${colour(category.name)}`,
-      click: () => path && this.go(path),
+      click: () => {
+        if (path) this.go(path);
+        if (node.life !== undefined) this.store.set({ life: node.life });
+      },
     }, pixels > 40 ? `${name}${place && pixels > 110 ? ` ${place}` : ""} ${pixels > 220 ? `${size(node.bytes)} ${part(node.bytes, whole)}` : ""}` : "");
   }
 }

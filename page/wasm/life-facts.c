@@ -1,14 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "life-json.h"
+#include "life-facts.h"
 #include "analyzer/classify/modules.h"
 #include "analyzer/findings/oom.h"
 #include "analyzer/holders/holder-words.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
-#include "life-names.h"
+#include "analyzer/support/demangle.h"
+#include "analyzer/support/search.h"
 #include "trace-format/dtypes.h"
 
 #include <stdio.h>
+#include <string.h>
+
+struct mt_block mt_life_block(const struct mt_life *life)
+{
+    return (struct mt_block){.birth = &mt_no_birth,
+                             .stack = life->stack,
+                             .forward_stack = life->forward_stack,
+                             .node_name = life->node_name,
+                             .name = life->name,
+                             .size = life->size};
+}
+
+static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_life *life)
+{
+    const struct mt_block block = mt_life_block(life);
+    return mt_line_stack(definitions, &block);
+}
+
+void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
+                  char out[MT_LIFE_TEXT])
+{
+    mt_named_place_text(out, MT_LIFE_TEXT, definitions, life->name, line_stack(definitions, life));
+}
+
+const struct mt_frame *mt_life_frame(const struct mt_definitions *definitions,
+                                     const struct mt_life *life)
+{
+    return mt_named_frame(definitions, mt_stack(definitions, line_stack(definitions, life))->frame);
+}
+
+void mt_frame_place(char out[MT_LIFE_TEXT], const struct mt_frame *frame)
+{
+    const char *slash = strrchr(frame->file, '/');
+    if (frame->line)
+        snprintf(out, MT_LIFE_TEXT, "%s:%u", slash ? slash + 1 : frame->file, frame->line);
+    else
+        snprintf(out, MT_LIFE_TEXT, "%s", slash ? slash + 1 : frame->file);
+}
+
+void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
+                      char out[MT_LIFE_TEXT])
+{
+    if (life->node_name)
+        mt_short_type_name(mt_string(definitions, life->node_name), out, MT_LIFE_TEXT);
+    else
+        snprintf(out, MT_LIFE_TEXT, "%s", mt_stack_frame(definitions, life->stack)->function);
+}
 
 static json_t *frames_json(const struct mt_definitions *d, uint32_t stack)
 {
@@ -23,15 +71,34 @@ static json_t *frames_json(const struct mt_definitions *d, uint32_t stack)
     return array;
 }
 
+const struct mt_device *mt_held_device(const struct mt_analysis *analysis, unsigned slot)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (mt_device_slot(analysis->devices[i].device) == slot && analysis->devices[i].n_held)
+            return &analysis->devices[i];
+    return NULL;
+}
+
+const struct mt_held_block *mt_life_held(const struct mt_lives *lives,
+                                         const struct mt_analysis *analysis,
+                                         const struct mt_life *life)
+{
+    const struct mt_device *device = mt_held_device(analysis, life->slot);
+    if (!device)
+        return NULL;
+    const struct mt_held_block *held = device->held, *end = held + device->n_held;
+    held += MT_LEADING(i, device->n_held, held[i].verdict->block->address < life->address);
+    while (held < end && mt_life_of_block(lives, held->verdict->block) != life &&
+           held->verdict->block->address == life->address)
+        held++;
+    return held < end && held->verdict->block->address == life->address ? held : NULL;
+}
+
 /* Return what held a block at the reported moment; null: not known. */
 static json_t *holder_json(const struct mt_lives *lives, const struct mt_analysis *analysis,
                            const struct mt_life *life)
 {
-    const struct mt_held_block *found = NULL;
-    for (size_t i = 0; i < analysis->n_devices && !found; i++)
-        for (size_t j = 0; j < analysis->devices[i].n_held && !found; j++)
-            if (mt_life_of_block(lives, analysis->devices[i].held[j].verdict->block) == life)
-                found = &analysis->devices[i].held[j];
+    const struct mt_held_block *found = mt_life_held(lives, analysis, life);
     if (!found)
         return json_null();
     char path[MT_HOLDER_TEXT];
@@ -41,9 +108,8 @@ static json_t *holder_json(const struct mt_lives *lives, const struct mt_analysi
                      mt_json_text(path), "n", (json_int_t)found->held.n);
 }
 
-/* Return when and by which line a block was last used; null: not known. */
-static json_t *uses_json(const struct mt_lives *lives, const struct mt_definitions *d,
-                         const struct mt_life *life)
+json_t *mt_life_uses_json(const struct mt_lives *lives, const struct mt_definitions *d,
+                          const struct mt_life *life)
 {
     const struct mt_life_uses *uses = mt_life_uses(lives, life);
     char line[MT_LIFE_TEXT] = "";
@@ -86,7 +152,7 @@ json_t *mt_life_json(const struct mt_lives *lives, const struct mt_analysis *ana
     json_object_set_new(object, "operator", mt_json_type_name(d, life->node_name));
     json_object_set_new(object, "module", mt_json_text(mt_stack_module(d, life->module)));
     json_object_set_new(object, "holder", holder_json(lives, analysis, life));
-    json_object_set_new(object, "uses", uses_json(lives, d, life));
+    json_object_set_new(object, "uses", mt_life_uses_json(lives, d, life));
     json_object_set_new(object, "stack", frames_json(d, life->stack));
     json_object_set_new(object, "forward_stack", frames_json(d, life->forward_stack));
     return object;
