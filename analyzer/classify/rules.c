@@ -64,6 +64,7 @@ RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN) && !contex
  * say which tensors are parameters: then leaves are. */
 RULE(is_leaf, true_leaf(block) && !context->saw_parameters && !context->saw_stepped)
 RULE(is_leaf_input, true_leaf(block) && (context->saw_parameters || context->saw_stepped))
+RULE(is_from_before, mt_is_from_before(context->definitions, block->stack))
 RULE(made_by_optimizer, !block->birth->step && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
 /* The other tensors of a module: first where its parameters are known, then where they are not. */
 RULE(was_moved, context->saw_parameters &&made_in(context, block, MT_MARK_MODULE_APPLY))
@@ -236,6 +237,8 @@ const struct mt_rule mt_rules[] = {
     {"assigned to a tensor's .data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
+    {"allocated before the recording, and nothing known holds it", MT_CATEGORY_OTHER, MT_GUESS,
+     is_from_before},
     {"loaded from a checkpoint, as large as a parameter", MT_CATEGORY_COPIES, MT_GUESS, is_loaded},
     {"copied by copy.deepcopy, as large as a parameter", MT_CATEGORY_COPIES, MT_LIKELY,
      is_deep_copy},

@@ -220,8 +220,7 @@ static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block
         block->evidence |= MT_SAW_BUFFER;
 }
 
-/* Return the block around an address: without its own allocator PyTorch has its tensors in CUDA's
- * blocks. */
+/* Return the block around an address: CUDA's where PyTorch has no allocator of its own. */
 static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t address)
 {
     struct mt_block *block = address ? mt_heap_around(tracker->heap, address) : NULL;
@@ -376,8 +375,9 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         block->leaf_stack = first_use(tracker, event->GRADIENT.leaf);
         rc = saw_line(tracker, block, MT_SAW_GRADIENT);
         break;
-    case MT_NODE_NEW:
-        block->evidence |= MT_SAW_GRAPH_OUTPUT;
+    case MT_NODE_NEW: /* of a block from before the recording this is a view */
+        if (!mt_is_from_before(tracker->definitions, block->stack))
+            block->evidence |= MT_SAW_GRAPH_OUTPUT;
         break;
     case MT_WORKSPACE:
         block->evidence |= MT_SAW_WORKSPACE;

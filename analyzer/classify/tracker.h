@@ -114,6 +114,15 @@ static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *track
     return thread;
 }
 
+/* Return the state of the event's thread, as it was: what allocated the event's block is not known.
+ * NULL: no memory. */
+static inline struct mt_thread_state *mt_tracker_thread(struct mt_tracker *tracker,
+                                                        const struct mt_event *event)
+{
+    return event->thread < tracker->n_threads ? &tracker->threads[event->thread]
+                                              : mt_tracker_update(tracker, event);
+}
+
 /* Learn where a node was made from a light recording, which says so when it runs. 0 or -ENOMEM. */
 int mt_tracker_node_made(struct mt_tracker *tracker, const struct mt_event *event);
 

@@ -131,8 +131,11 @@ int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
                          const struct mt_event *event)
 {
-    if (mt_tracker_made(&replay->tracker, replay->present.thread, block, event, replay->events))
+    struct mt_thread_state *thread =
+        replay->present.is_before ? &replay->present.nobody : replay->present.thread;
+    if (mt_tracker_made(&replay->tracker, thread, block, event, replay->events))
         return -ENOMEM;
+    block->range = replay->present.is_before ? 0 : block->range;
     return replay->question.whole_run
                ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
                                 block)

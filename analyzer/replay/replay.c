@@ -9,13 +9,24 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Compare with PyTorch's own total: each event must change it by the event's size. */
+/* Note that less is unknown of what was allocated before. */
+static __attribute__((cold)) void note_before(struct mt_replay *replay, unsigned slot,
+                                              const struct mt_event *event)
+{
+    uint64_t known = replay->blocks.total[slot].bytes + event->size;
+    replay->unseen[slot] = event->ALLOC.allocated > known ? event->ALLOC.allocated - known : 0;
+}
+
+/* Compare with PyTorch's own total: each event must change it by the event's size, but for a block
+ * from before, which is already in it. */
 static void compare_total(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
     uint64_t change = event->kind == MT_ALLOC ? event->ALLOC.size : -event->FREE.size;
     const struct mt_totals *now = &replay->of_torch.now[slot];
     if (!now->event)
         replay->unseen[slot] = event->ALLOC.allocated - change;
+    else if (replay->present.is_before && event->ALLOC.allocated == now->allocated)
+        note_before(replay, slot, event);
     else if (!mt_is_of_others(event))
         replay->oddities.drift += now->allocated + change != event->ALLOC.allocated;
 }
@@ -140,9 +151,10 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
     now->reserved = reserved;
     now->known_bytes = replay->blocks.total[slot].bytes;
     now->cuda_bytes = replay->cuda.heap.total[slot].bytes;
-    if (replay->reserved.most[slot].reserved < reserved)
+    if (replay->reserved.most[slot].reserved < reserved + replay->present.is_before)
         new_most_reserved(replay, slot);
-    if (mt_is_new_peak(&replay->of_torch.peak[slot], allocated))
+    if (mt_is_new_peak(&replay->of_torch.peak[slot], allocated) ||
+        (replay->present.is_before && replay->of_torch.peak[slot].allocated == allocated))
         new_peak(replay, slot);
     return mt_replay_note(replay, slot, now);
 }
@@ -188,9 +200,12 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     unsigned slot = mt_device_slot(event->device);
     replay->present.unused = mt_requests_take_unused(&replay->present.thread->requests);
     mt_replay_went_on(replay);
-    if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks) || visit(replay, event))
+    if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks) ||
+        (!replay->present.is_before && visit(replay, event)))
         return -ENOMEM;
     uint32_t *place = mt_heap_locate(&replay->blocks, event->address);
+    if (*place && replay->present.is_before) /* it has been recorded */
+        return note_total(replay, slot, event, NULL);
     if (*place && !(place = replace_block(replay, place)))
         return -ENOMEM;
     uint32_t index = replay->blocks.first_free; /* place may move as the block is added */
@@ -252,7 +267,10 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return 0;
     if (MT_UNLIKELY(!event->thread) && mt_replay_is_of_light(event))
         return mt_replay_light(replay, event);
-    replay->present.thread = mt_tracker_follow(&replay->tracker, event);
+    replay->present.is_before =
+        event->kind == MT_ALLOC && mt_is_from_before(replay->definitions, event->stack);
+    replay->present.thread = replay->present.is_before ? mt_tracker_thread(&replay->tracker, event)
+                                                       : mt_tracker_follow(&replay->tracker, event);
     if (!replay->present.thread)
         return -ENOMEM;
     switch (event->kind) {
@@ -445,6 +463,7 @@ void mt_replay_clear(struct mt_replay *replay)
         mt_timeline_clear(&replay->timeline[slot]);
         mt_places_clear(&replay->places[slot]);
     }
+    mt_birth_drop(replay->present.nobody.birth);
     mt_heap_clear(&replay->blocks);
     mt_cuda_clear(&replay->cuda);
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */

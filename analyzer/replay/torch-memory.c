@@ -152,6 +152,8 @@ static int on_alloc(struct mt_torch_memory *memory, const struct mt_replay *repl
                     const struct mt_event *event)
 {
     struct mt_torch_block *block = block_at(memory, event->address);
+    if (block && replay->present.is_before) /* it has been recorded */
+        return 0;
     if (block && end_block(memory, replay, block, event)) /* its end is missing */
         return -ENOMEM;
     block = make_block(memory, replay, event, event->size, replay->present.unused);

@@ -47,6 +47,7 @@ struct mt_definitions {
     size_t n_infos, infos_capacity;
     struct mt_address_map by_key;   /* a key's hash -> 1 + the place of its value */
     struct mt_address_map by_place; /* a frame's texts and line, hashed -> the first with them */
+    uint32_t before;                /* the stack of what was allocated before; 0: none */
     char **names;                   /* made here */
     size_t n_names, names_capacity;
     struct mt_redaction redaction;
@@ -153,7 +154,8 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     frame->line = definition->frame.line;
     frame->marks = mt_frame_marks(frame->function, frame->file);
     frame->serving = mt_serving_of(frame->function, frame->file);
-    if (!definition->frame.file && !strncmp(frame->function, "... ", 4)) {
+    frame->is_before = !definition->frame.file && !strcmp(frame->function, MT_BEFORE_RECORDING);
+    if (frame->is_before || (!definition->frame.file && !strncmp(frame->function, "... ", 4))) {
         frame->is_gap = true;
         frame->file = "";
         frame->marks |= MT_MARK_FRAMEWORK; /* not anybody's line */
@@ -274,7 +276,14 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     bool is_custom = mt_frame(d, parent->frame)->marks & MT_MARK_CUSTOM_BACKWARD && parent->depth;
     stack->custom = is_custom && is_backward_of_class(frame) ? frame->name : parent->custom;
     stack->depth = parent->depth + 1;
+    if (frame->is_before && stack->depth == 1)
+        d->before = definition->id;
     return 0;
+}
+
+bool mt_is_from_before(const struct mt_definitions *d, uint32_t stack)
+{
+    return stack && stack == d->before;
 }
 
 static int add_thread(struct mt_definitions *d, const struct mt_definition *definition)

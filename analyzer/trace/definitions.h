@@ -25,12 +25,13 @@ struct mt_frame {
     uint32_t place;              /* the first frame with this function, file and line */
     /* Native frames; before the lookup, function is "library+0xaddress" and file is the library's
      * path. */
-    uint8_t is_native;
-    uint8_t is_gap;    /* stands for the left out frames of a deep stack */
-    uint8_t is_named;  /* by the trace, or by a lookup */
-    uint8_t is_sought; /* was looked up, perhaps without success */
-    uint32_t image;    /* 0: its code is in no file */
-    uint64_t address;  /* in the image, as in its symbol table */
+    bool is_native : 1;
+    bool is_gap : 1;    /* stands for the left out frames of a deep stack */
+    bool is_before : 1; /* stands for all that is from before the recording */
+    bool is_named : 1;  /* by the trace, or by a lookup */
+    bool is_sought : 1; /* was looked up, perhaps without success */
+    uint32_t image;     /* 0: its code is in no file */
+    uint64_t address;   /* in the image, as in its symbol table */
     /* Frames that run for a torch.nn module: the outermost module's class, and the name of this one
      * in it ("": it is the outermost itself). NULL: other frames. */
     const char *root, *path;
@@ -104,6 +105,9 @@ static inline uint32_t mt_stack_place(const struct mt_definitions *definitions, 
 {
     return mt_stack_frame(definitions, stack)->place;
 }
+
+/* Return whether a stack is that of blocks which were allocated before the recording began. */
+bool mt_is_from_before(const struct mt_definitions *definitions, uint32_t stack);
 
 /* Keys of what memtap import notes: what it was made of, and the bytes that a profiler's totals
  * have from before its first event, of which nothing else is known. */

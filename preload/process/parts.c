@@ -15,6 +15,7 @@
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
 #include "preload/torch/blocks.h"
+#include "preload/torch/totals.h"
 #include "preload/uses/uses.h"
 #include "preload/write/device-memory.h"
 #include "preload/write/device-watch.h"
@@ -55,10 +56,16 @@ static int start_uses(bool is_again)
 }
 
 /* Another trace has nothing of what the allocator was known to be like. No thread is in a hook. */
+static void reset_requests(void)
+{
+    mt_requests_reset();
+    mt_totals_reset();
+}
+
 static int start_requests(bool is_again)
 {
     if (is_again)
-        mt_requests_reset();
+        reset_requests();
     return 0;
 }
 
@@ -77,7 +84,7 @@ const struct mt_part mt_parts[] = {
     {.reset = mt_intern_reset},
     {.reset = mt_pools_reset},
     {.reset = mt_cuda_pools_reset},
-    {.start = start_requests, .reset = mt_requests_reset},
+    {.start = start_requests, .reset = reset_requests},
     {.reset = mt_cupti_reset},
     {.reset = mt_node_names_reset},
     {.find = mt_native_find, .start = start_native, .reset = mt_native_reset},

@@ -134,6 +134,10 @@ void mt_request_alloc(struct mt_thread *self, int device, uint64_t address, uint
 void mt_request_free(struct mt_thread *self, int device, uint64_t address, uint64_t size,
                      struct mt_caller caller);
 
+/* Record the stream and the pool of the thread's next alloc where they differ from the last one's.
+ * blocks: the pool's blocks; 0: shared ones. */
+void mt_request_origin(struct mt_thread *self, int device, uint64_t stream, uint64_t blocks);
+
 /* Reset in a forked child. */
 void mt_requests_reset(void);
 

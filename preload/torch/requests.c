@@ -2,7 +2,6 @@
 #include "alloc-conf.h"
 #include "blocks.h"
 #include "preload/record/recorder.h"
-#include "totals.h"
 #include "trace-format/likely.h"
 
 #include <stdatomic.h>
@@ -119,13 +118,19 @@ static __attribute__((cold)) void add_waiting(int device, uint64_t record, uint6
     mt_exclusive_release(&looking);
 }
 
+void mt_request_origin(struct mt_thread *self, int device, uint64_t stream, uint64_t blocks)
+{
+    uint64_t pool = private_pool(blocks);
+    uint64_t shared = pool ? self->request.shared : blocks;
+    use_stream(self, device, stream, pool);
+    self->request.shared = shared;
+}
+
 MT_UNSANITIZED static void record_request(struct mt_thread *self, int device, uint64_t size,
                                           const uint64_t *record, unsigned word)
 {
-    uint64_t requested = record[word + MT_BLOCK_REQUESTED], blocks = record[word + MT_BLOCK_POOL];
-    uint64_t pool = private_pool(blocks);
-    use_stream(self, device, record[MT_BLOCK_STREAM], pool);
-    self->request.shared = pool ? self->request.shared : blocks;
+    uint64_t requested = record[word + MT_BLOCK_REQUESTED];
+    mt_request_origin(self, device, record[MT_BLOCK_STREAM], record[word + MT_BLOCK_POOL]);
     if (requested != size)
         mt_record(self, MT_REQUEST, device, 0, MT_ARGS(size - requested));
 }
@@ -216,7 +221,6 @@ void mt_requests_reset(void)
     unknown = left_out = 0;
     looking.by = 0;
     mt_blocks_reset();
-    mt_totals_reset();
     mt_alloc_conf_reset();
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "totals.h"
+#include "before.h"
 #include "preload/hooks/pools.h"
 #include "preload/host/safe-read.h"
 #include "trace-format/likely.h"
@@ -41,7 +42,8 @@ static const uint64_t nothing;
 static struct learning {
     uint64_t statistics, total;   /* addresses found last; 0: none */
     uint64_t allocated, reserved; /* then */
-    unsigned active;
+    uint16_t active;
+    bool knows_before;           /* what was allocated before is recorded, or could not be */
     unsigned agree, agree_total; /* so often */
     unsigned looks;
 } learning[MT_TOTALS_DEVICES];
@@ -80,7 +82,7 @@ static void find_statistics(struct learning *found, const uint64_t *words, uint6
         found->agree =
             found->statistics == address && found->active == active ? found->agree + 1 : 1;
         found->statistics = address;
-        found->active = active;
+        found->active = (uint16_t)active;
         return;
     }
 }
@@ -206,9 +208,11 @@ static void record_changes(struct mt_thread *self, unsigned device)
 }
 
 /* Learn where the totals are; gives up after a while. */
-void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
-                      uint64_t reserved)
+void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device,
+                      const uint64_t arguments[static MT_EVENT_ARGS])
 {
+    uint64_t allocated = arguments[kind == MT_OOM ? 1 : 2];
+    uint64_t reserved = arguments[kind == MT_OOM ? 2 : 3];
     if (device >= MT_TOTALS_DEVICES)
         return;
     struct mt_allocator_words *words = &mt_allocator_words[device];
@@ -216,8 +220,13 @@ void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device, ui
     if (words->word[EMPTIED] && words->word[HAS_LIMIT])
         return;
     const struct mt_thread_request *request = &self->request;
-    if (kind == MT_ALLOC && request->device == (int)device && request->thread == self->id &&
-        request->shared)
+    bool is_known = kind == MT_ALLOC && request->device == (int)device &&
+                    request->thread == self->id && request->shared;
+    if (is_known && !learning[device].knows_before)
+        mt_before_record(self, (int)device, arguments[0], allocated - arguments[1], reserved,
+                         request->shared);
+    learning[device].knows_before |= is_known;
+    if (is_known)
         learn(self, device, allocated, reserved, request->shared);
     if (++learning[device].looks < LOOKS)
         return;

@@ -36,10 +36,11 @@ MT_UNSANITIZED static inline bool mt_totals_are_as_before(unsigned device)
     return !changed;
 }
 
-/* Learn where the totals are, and record changes at an alloc, a free or an oom, with the totals
- * after it. Call it when an alloc's request is recorded, which knows the pool of its block. */
-void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
-                      uint64_t reserved) __attribute__((cold));
+/* Learn where the totals are, and record changes at an alloc, a free or an oom, with its arguments;
+ * and at the first alloc from a shared pool what was allocated before the recording. Call it when
+ * an alloc's request is recorded, which knows the pool of its block. */
+void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device,
+                      const uint64_t arguments[static MT_EVENT_ARGS]) __attribute__((cold));
 
 /* Reset in a forked child. */
 void mt_totals_reset(void);

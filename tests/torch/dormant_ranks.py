@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dormant_ranks.py PORT: two ranks with DistributedDataParallel. Each takes two steps, says that it is ready, allocates until a file `go` exists, and takes
-eight more."""
+"""dormant_ranks.py PORT: two ranks with DistributedDataParallel. Each takes two steps, says what it has allocated, allocates until a file `go`
+exists (rank 1 only from a pool of its own), and takes eight more."""
+import contextlib
+import json
 import os
 import sys
 import time
@@ -26,10 +28,22 @@ def step():
 
 for _ in range(2):
     step()
-with open(f"ready-{RANK}", "w", encoding="utf-8"):
-    pass
+pool = torch.cuda.MemPool()
+
+
+def allocate():
+    with torch.cuda.use_mem_pool(pool) if RANK else contextlib.nullcontext():
+        return torch.empty(256, device="cuda")
+
+
+held = allocate()
+sizes = [sum(state[name].untyped_storage().nbytes() for state in optimizer.state.values()) for name in ("exp_avg", "exp_avg_sq")]
+with open(f"ready-{RANK}.new", "w", encoding="utf-8") as file:
+    json.dump({"allocated": torch.cuda.memory_allocated(), "reserved": torch.cuda.memory_reserved(), "parameters": sizes[0],
+               "optimizer_state": sum(sizes)}, file)
+os.rename(f"ready-{RANK}.new", f"ready-{RANK}")
 while not os.path.exists("go"):
-    torch.empty(256, device="cuda")
+    held = allocate()
     time.sleep(0.002)
 for _ in range(8):
     step()
