@@ -169,7 +169,7 @@ static void print_guesses(const struct mt_page *page, const struct mt_device *de
             return;
         char size[MT_SIZE_TEXT], text[160];
         int used = snprintf(text, sizeof text, "  guessed: %s of %s,", mt_size_text(size, most),
-                            mt_categories[best->category].label);
+                            mt_category_noun(best->category));
         bool is_long = (size_t)used + 1 + strlen(best->name) > page->width;
         fprintf(page->out, "%s%s%s%s\n", shown ? "" : "\n", text, is_long ? "\n    " : " ",
                 best->name);

@@ -98,7 +98,7 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
         say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);
     } else {
         bool is_guess = mt_sites_certainty(&device->sites, most) == MT_GUESS;
-        fprintf(out, "; the largest part is %s%s, %s (%.0f %%)", mt_categories[most].label,
+        fprintf(out, "; the largest part is %s%s, %s (%.0f %%)", mt_category_noun(most),
                 is_guess ? " (a guess)" : "", mt_size_text(bytes, part),
                 100.0 * (double)part / (double)sum);
         say_line(analysis, largest_of(device, most), part, out);
@@ -127,17 +127,18 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
     switch (remark.kind) {
     case MT_REMARK_COPIES:
         mt_safe_text(rule, sizeof rule, remark.rule->name, MOST_COLUMNS, MT_CUT_END, &plain);
-        fprintf(out, "That includes %s of weight copies (%s%s), from ", bytes,
+        fprintf(out, "The total includes %s of weight copies (%s%s), from ", bytes,
                 mt_rule_guesses(remark.rule) ? "a guess: " : "", rule);
         break;
     case MT_REMARK_PREVIOUS:
         fprintf(out,
-                "That includes %s from the previous iteration, still live while the next is "
+                "The total includes %s from the previous iteration, still live while the next is "
                 "allocated by ",
                 bytes);
         break;
     case MT_REMARK_RECOMPUTED:
-        fprintf(out, "That includes %s that backward recomputes at once for the checkpoint at ",
+        fprintf(out,
+                "The total includes %s that backward recomputes at once for the checkpoint at ",
                 bytes);
         end = "; checkpoints around smaller parts recompute less at once";
         break;
@@ -173,8 +174,8 @@ static void say_held(const struct mt_device *device, FILE *out)
         if (!is_much_held(device, kind))
             continue;
         mt_safe_text(safe, sizeof safe, held->path, MOST_COLUMNS, MT_CUT_END, &plain);
-        fprintf(out, "That includes %s %s%s%s.\n", mt_size_text(bytes, held->bytes), words[kind][0],
-                safe, words[kind][1]);
+        fprintf(out, "The total includes %s %s%s%s.\n", mt_size_text(bytes, held->bytes),
+                words[kind][0], safe, words[kind][1]);
     }
 }
 
@@ -203,13 +204,16 @@ static void put_growth_line(const struct mt_analysis *analysis, const struct mt_
     const struct mt_growth_site *site = mt_growth_main(growth);
     if (!site)
         return;
+    /* What stays is hardly an input, unless more than its place shows that it is one. */
+    bool is_named = site->category != MT_CATEGORY_OTHER &&
+                    (site->category != MT_CATEGORY_INPUTS || site->certainty != MT_GUESS);
     fprintf(out, ", mostly");
-    if (site->category != MT_CATEGORY_OTHER)
+    if (is_named)
         fprintf(out, " %s", mt_categories[site->category].label);
     if (site->line) {
         fputs(" from ", out);
         put_line(out, analysis->replay.definitions, site->line);
-    } else if (site->category == MT_CATEGORY_OTHER) {
+    } else if (!is_named) {
         fputs(" by unknown lines", out);
     }
 }
@@ -219,15 +223,16 @@ static void say_growth_held(const struct mt_device *device, FILE *out)
 {
     const struct mt_growth_site *site = mt_growth_main(&device->growth);
     const struct mt_held_most *held = site ? &site->held : NULL;
-    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS];
+    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS], views[MT_VIEWS_TEXT];
     if (!device->growth.per_iteration || !held || !held->path)
         return;
     for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++)
         if (is_much_held(device, kind) && !strcmp(device->held_by[kind].path, held->path))
             return;
     mt_safe_text(safe, sizeof safe, held->path, MOST_COLUMNS, MT_CUT_END, &plain);
-    fprintf(out, "%s of that is %s %s.\n", mt_size_text(bytes, held->bytes),
-            mt_holder_verb(held->root), safe);
+    fprintf(out, "%s of that is %s %s%s.\n", mt_size_text(bytes, held->bytes),
+            mt_holder_verb(held->root), safe,
+            mt_holder_views_text(views, held->blocks, held->n_views, held->views));
 }
 
 static void say_growth(const struct mt_analysis *analysis, const struct mt_device *device,

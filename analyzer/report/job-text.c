@@ -286,7 +286,7 @@ static void print_imbalance(const struct mt_job_rank *ranks, size_t n, FILE *out
     if (imbalance.category[imbalance.most] > 0)
         snprintf(more, sizeof more, ", with %s more %s",
                  mt_size_text(most, (uint64_t)imbalance.category[imbalance.most]),
-                 mt_categories[imbalance.most].label);
+                 mt_category_noun(imbalance.most));
     snprintf(text, sizeof text, "The highest peak is %s above the median rank's %s%s.",
              mt_size_text(above, imbalance.above), mt_size_text(middle, imbalance.median), more);
     putc('\n', out);

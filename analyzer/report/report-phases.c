@@ -128,7 +128,7 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
             where);
     if (device->category[category].bytes > distance)
         fprintf(page->out, "Saving more than %s of %s moves the peak there.\n",
-                mt_size_text(less, distance), mt_categories[category].label);
+                mt_size_text(less, distance), mt_category_noun(category));
 }
 
 void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,

@@ -31,6 +31,12 @@ const char *mt_category_choices(char out[MT_CATEGORY_CHOICES])
     return out;
 }
 
+const char *mt_category_noun(unsigned category)
+{
+    return category == MT_CATEGORY_PERSISTENT ? "persistent tensors"
+                                              : mt_categories[category].label;
+}
+
 static bool is_word(const char *word, const char *name, size_t size)
 {
     return strlen(word) == size && !memcmp(word, name, size);

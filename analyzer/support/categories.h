@@ -49,6 +49,9 @@ struct mt_category_info {
 extern unsigned mt_n_categories;
 extern struct mt_category_info mt_categories[MT_CATEGORY_ROOM];
 
+/* Return how a sentence names a category: as its label, where that is a noun. */
+const char *mt_category_noun(unsigned category);
+
 /* Return all names with blanks between them. */
 #define MT_CATEGORY_CHOICES (MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 1) + 1)
 const char *mt_category_choices(char out[MT_CATEGORY_CHOICES]);

@@ -91,7 +91,9 @@ void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site)
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device)
 {
     const char *where = *device->where ? device->where : mt_phase_names[MT_PHASE_OUTSIDE].label;
-    snprintf(out, size, "%s%s", strncmp(where, "the ", 4) ? "the " : "", where);
+    bool is_named = !strncmp(where, "the ", 4) || !strncmp(where, "iteration ", 10) ||
+                    !strcmp(where, mt_phase_names[MT_PHASE_OUTSIDE].label);
+    snprintf(out, size, "%s%s", is_named ? "" : "the ", where);
 }
 
 void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device)

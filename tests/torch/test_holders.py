@@ -63,7 +63,7 @@ def check_headline(work, forks):
         trace = Path(work) / f"headline-{how}.mtap"
         equal(f"{how} ends well", forks.run(trace, HERE / "held_headline.py", how)[0], 0)
         first = " ".join(harness.must_run([MEMTAP, "report", trace]).stdout.split("\n\n")[0].split())
-        check(f"That includes {words}" in first if words else "garbage" not in first and "exception" not in first, f"{how}: {first}")
+        check(f"The total includes {words}" in first if words else "garbage" not in first and "exception" not in first, f"{how}: {first}")
 
 
 def check_host(work, forks):
