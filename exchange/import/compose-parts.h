@@ -103,6 +103,7 @@ struct mt_composer {
     uint64_t running; /* the backward node running in autograd's thread, and its line; 0: none */
     uint32_t lane[AUTOGRAD_THREAD + 1][MT_IMPORT_DEVICES]; /* that a thread has on a device */
     bool is_writing;
+    bool is_before; /* writing what was allocated before the events */
     int rc;
 };
 

@@ -21,12 +21,12 @@ const struct mt_whence *mt_compose_whence(const struct mt_composer *self, uint32
 }
 
 /* Return the thread. Autograd's threads have no Python frames: if frames were recorded, an event
- * without any belongs to them. */
+ * without any belongs to them. Of what was there before the events, they were not recorded. */
 uint32_t mt_compose_thread(const struct mt_composer *self, const struct mt_whence *whence)
 {
     bool is_autograd = whence->is_autograd ||
                        ((whence->node || whence->forward) && !whence->stack) ||
-                       (whence->is_empty && self->records->has_frames);
+                       (whence->is_empty && self->records->has_frames && !self->is_before);
     return is_autograd ? AUTOGRAD_THREAD : MAIN_THREAD;
 }
 

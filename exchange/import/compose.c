@@ -365,6 +365,7 @@ static void write_first(struct mt_composer *self)
     know_unknown(self);
     sort(self->first_segments, self->n_first_segments);
     sort(self->first_blocks, self->n_first_blocks);
+    self->is_before = true;
     for (size_t i = 0; i < self->n_first_segments && !self->rc; i++) {
         struct mt_import_extent segment = self->first_segments[i];
         segment.tag = segment.tag == NO_WHENCE ? 0 : segment.tag;
@@ -381,6 +382,7 @@ static void write_first(struct mt_composer *self)
         mt_compose_alloc(self, &block);
         add(self, &self->blocks, &block);
     }
+    self->is_before = false;
     self->summary->before = self->n_first_blocks;
 }
 

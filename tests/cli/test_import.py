@@ -250,6 +250,10 @@ def check_public():
     assert "contradicts itself: device 0 has 3.00 MiB allocated, but only 2.00 MiB\nreserved" in report.replace("  ", " ") or "contradicts itself" in report, report
     lines = run("blocks", "-f", "csv", "t.mtap").stdout
     assert '"forward","C:/w/net.py",3' in lines and '"main","C:/w/train.py",9' in lines, lines
+    bare = {"device": 0, "address": BASE, "total_size": 2 * MIB, "segment_type": "small", "is_expandable": False, "frames": [],
+            "blocks": [block(BASE, 512, "active_allocated", []), block(BASE + 512, 2 * MIB - 512, "active_allocated", here[3:])]}
+    imported(pickle.dumps({"segments": [bare], "device_traces": [[]]}))
+    assert "in start-up" in run("report", "t.mtap").stdout, "no backward is known of what has no frames because it came before them"
     old = {"ph": "i", "name": "[memory]", "ts": 1, "args": {"Device Type": 1, "Device Id": 0, "Bytes": 1024}}
     host = {"ph": "i", "name": "[memory]", "ts": 2, "args": {"Device Type": 0, "Device Id": -1, "Bytes": 1024}}
     refused(json.dumps({"traceEvents": [old, host, old]}).encode(), "2 memory events have no address")
