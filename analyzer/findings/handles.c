@@ -39,7 +39,7 @@ static size_t find_handle(const struct mt_handles *handles, uint32_t thread, uns
 void mt_handles_note(struct mt_handles *handles, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
-    if (event->kind != MT_CUDA_MALLOC || event->CUDA_MALLOC.result)
+    if (event->kind != MT_CUDA_MALLOC)
         return;
     unsigned library = find_library(mt_library_of(replay->definitions, event->stack));
     size_t i = find_handle(handles, event->thread, library);
@@ -51,7 +51,8 @@ void mt_handles_note(struct mt_handles *handles, const struct mt_replay *replay,
                                .thread = event->thread,
                                .library = (uint8_t)library,
                                .of_backward = replay->present.thread->at.n_nodes > 0};
-    handles->of[i].bytes += event->size;
+    handles->of[i].wanted = event->CUDA_MALLOC.result ? event->size : 0;
+    handles->of[i].bytes += event->CUDA_MALLOC.result ? 0 : event->size;
 }
 
 uint64_t mt_handles_bytes(const struct mt_handles *handles)
@@ -71,8 +72,8 @@ struct mt_handles_to_come mt_handles_of_backward(const struct mt_handles *handle
         const struct mt_handle *handle = &handles->of[i];
         to_come.lacks &= handle->library != CUBLAS;
         has_backward[handle->library] |= handle->of_backward;
-        if (forward[handle->library] < handle->bytes)
-            forward[handle->library] = handle->bytes;
+        if (forward[handle->library] < handle->bytes + handle->wanted)
+            forward[handle->library] = handle->bytes + handle->wanted;
     }
     for (unsigned i = 0; i < LIBRARIES; i++)
         to_come.bytes += table[i].is_called_back && !has_backward[i] ? forward[i] : 0;

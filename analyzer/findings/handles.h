@@ -15,6 +15,7 @@
 struct mt_handles {
     struct mt_handle {
         uint64_t bytes;
+        uint64_t wanted; /* of its last request, if that failed */
         uint32_t thread;
         uint8_t library;  /* enum of handles.c */
         bool of_backward; /* created by a backward node, whose thread runs nothing else */

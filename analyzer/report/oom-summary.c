@@ -193,7 +193,7 @@ void mt_oom_remedy(const struct mt_oom_story *story, char *out, size_t size)
 {
     const struct mt_advice *first = remedy_from(story, 0, false);
     *out = '\0';
-    if (first && !story->oom->of_library)
+    if (first)
         remedy_text(out, size, story, first);
 }
 
@@ -348,19 +348,19 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
                                         : NULL;
     const struct mt_advice *served = first_served(story, MT_SERVED_YES);
     const struct mt_advice *unknown = served ? served : first_served(story, MT_SERVED_UNKNOWN);
-    if (story->oom->of_library && !let_go)
-        put_for_library(out, story, style);
-    else if (first && !story->oom->of_library)
+    if (first)
         put_remedy(out, let_go ? "Or:" : "Do:", story, first, style);
     else if (let_go)
         ; /* which comes first */
+    else if (story->oom->of_library)
+        put_for_library(out, story, style);
     else if (story->oom->of_cuda)
         put(out, "Do: request less, or free some of what is listed below first", style);
     else if (served || !unknown)
         put_nothing(out, story, served, style);
-    if (!first && unknown && !story->oom->of_library && !story->oom->of_cuda)
+    if (!first && unknown && !story->oom->of_cuda)
         put_remedy(out, "Try:", story, unknown, style);
-    if (surer && surer != first && !story->oom->of_library)
+    if (surer && surer != first)
         put_remedy(out, "Or:", story, surer, style);
     putc('\n', out);
 }

@@ -144,7 +144,7 @@ def make_optimizer(args, model):
     parameters = list(model.parameters())
     if args.masters:
         parameters = [p.detach().float().requires_grad_() for p in parameters]
-    if args.offload == "optimizer":
+    if "optimizer" in args.offload:
         return parameters, changed.OnCpu(parameters)
     return parameters, {
         "adamw": lambda: torch.optim.AdamW(parameters, lr=1e-3, foreach=not args.one_by_one),
@@ -179,7 +179,7 @@ def length_of(args, step):
 
 
 def make_model(args):
-    if args.offload != "parameters":
+    if "parameters" not in args.offload:
         return Stack(args).to("cuda", args.dtype)
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)
     with torch.device("meta"):
@@ -206,7 +206,7 @@ def train(args):
         else:
             x = make_data(args, batch, length_of(args, step))
         if args.set_to_none:
-            if args.offload != "optimizer":
+            if "optimizer" not in args.offload:
                 optimizer.zero_grad(set_to_none=True)
             model.zero_grad(set_to_none=True)
         for _ in range(args.accumulate):
@@ -223,7 +223,7 @@ def train(args):
             for master, p in zip(worked_on, model.parameters()):
                 master.grad = p.grad.float()
         optimizer.step()
-        if not args.set_to_none and args.offload != "optimizer":
+        if not args.set_to_none and "optimizer" not in args.offload:
             optimizer.zero_grad(set_to_none=False)
             model.zero_grad(set_to_none=False)
         if args.leak and not args.forget:
@@ -258,7 +258,7 @@ def main():
     parser.add_argument("--masters", action="store_true", help="fp32 copies of the weights")
     parser.add_argument("--dtype", type=lambda name: getattr(torch, name), default=torch.float32)
     parser.add_argument("--length-scale", type=float, default=1)
-    parser.add_argument("--offload", choices=["activations", "optimizer", "parameters"], help="to the host")
+    parser.add_argument("--offload", choices=["activations", "optimizer", "parameters"], action="append", default=[], help="to the host")
     parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--checkpoint", action="store_true")
     parser.add_argument("--checkpoint-modules", help="those of these names, such as blocks.*.rows")
@@ -271,7 +271,7 @@ def main():
     parser.add_argument("--store", type=int, default=0, help="MiB that each step stores, in pieces")
     args = parser.parse_args()
     ended = "whole"
-    saved = torch.autograd.graph.save_on_cpu(pin_memory=True) if args.offload == "activations" else contextlib.nullcontext()
+    saved = torch.autograd.graph.save_on_cpu(pin_memory=True) if "activations" in args.offload else contextlib.nullcontext()
     try:
         with saved:
             train(args)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cut.h"
 #include "analyzer/support/search.h"
+#include "failed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,8 +123,9 @@ static enum mt_phase phase_of(const struct mt_recording *recording, uint64_t eve
 {
     const struct mt_recorded_block *block = mt_recorded_at(recording, event);
     size_t i = recording->n_turns;
-    if (block && block->phase != MT_PHASE_OUTSIDE)
-        return (enum mt_phase)block->phase;
+    enum mt_phase own = block ? (enum mt_phase)block->phase : mt_failed_phase(recording, event);
+    if (own != MT_PHASE_OUTSIDE)
+        return own;
     while (i && (recording->turn[i - 1].event > event ||
                  recording->turn[i - 1].phase == MT_PHASE_OUTSIDE))
         i--;

@@ -16,8 +16,8 @@ struct mt_cut_run {
     struct mt_requests requests;
 };
 
-/* Add to a recording that has the request that failed as a block (mt_failed_add_all)
- * what follows it. 0 or -ENOMEM; to be cleared in any case. */
+/* Add to a recording that has the request that failed as a block (mt_failed_add_all), unless a
+ * library requested it, what follows it. 0 or -ENOMEM; to be cleared in any case. */
 int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
                   const struct mt_requests *requests);
 /* Let the judge's requests be the run's from here on: changes edit what follows, too. has_failed:

@@ -50,6 +50,13 @@ static void add(struct item *item, size_t *n, uint64_t moment, struct mt_request
     ++*n;
 }
 
+static struct mt_request other(const struct mt_edits *edits, const struct mt_request *request)
+{
+    struct mt_request edited = *request;
+    edited.size += request->kind == MT_REQUEST_OTHERS ? edits->others : 0;
+    return edited;
+}
+
 static void add_blocks(struct item *item, size_t *n, const struct mt_requests *requests,
                        const struct mt_edits *edits, uint64_t last)
 {
@@ -90,7 +97,8 @@ int mt_trial_edited(const struct mt_requests *requests, const struct mt_edits *e
     for (size_t i = 0; i < requests->n && requests->recorded[i].event <= event; i++)
         if (!is_of_block(&requests->request[i]) &&
             !is_after_search(edits, &search, &requests->request[i], requests->recorded[i].event))
-            add(item, n, mt_moment_of(requests->recorded[i].event), requests->request[i]);
+            add(item, n, mt_moment_of(requests->recorded[i].event),
+                other(edits, &requests->request[i]));
     add_blocks(item, n, requests, edits, last);
     qsort(item, *n, sizeof *item, by_moment);
     *request = calloc(*n + 1, sizeof **request);

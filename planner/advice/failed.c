@@ -27,8 +27,7 @@ static bool is_in_step(const struct mt_recording *recording, uint64_t event)
     return i && event <= recording->step[i - 1].end;
 }
 
-/* Find the phase, in a step or by the turn. */
-static enum mt_phase find_phase(const struct mt_recording *recording, uint64_t event)
+enum mt_phase mt_failed_phase(const struct mt_recording *recording, uint64_t event)
 {
     const struct mt_turn *next = mt_turn_after(recording, event);
     size_t before = next ? (size_t)(next - recording->turn) : recording->n_turns;
@@ -44,11 +43,11 @@ int mt_failed_add_all(struct mt_recording *recording, const struct mt_requests *
     size_t n = recording->n;
     for (size_t i = 0; i < requests->n; i++) {
         uint64_t event = requests->recorded[i].event;
-        if (!mt_failed(requests, i))
+        if (!mt_failed(requests, i) || requests->request[i].kind != MT_REQUEST_ALLOCATE)
             continue;
         struct mt_recorded_block block = as_block(
             recording, event, event + 1, (requests->request[i].size + 511) & ~UINT64_C(511),
-            find_phase(recording, event));
+            mt_failed_phase(recording, event));
         block.stack = requests->recorded[i].stack;
         if (MT_APPEND(recording->block, recording->capacity, recording->n, block))
             return -ENOMEM;

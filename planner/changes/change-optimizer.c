@@ -93,7 +93,8 @@ static void add_state(struct mt_edits *edits, const struct optimizer *optimizer,
     }
 }
 
-/* Indices of the trained parameters' blocks. */
+/* Indices of the blocks that the optimizer steps: of trained parameters, and of their copies in
+ * higher precision instead of what has one. */
 struct trained {
     size_t *place;
     size_t n;
@@ -101,10 +102,16 @@ struct trained {
 
 static int find_trained(struct trained *trained, const struct mt_recording *recording)
 {
+    bool has_masters = false;
     *trained = (struct trained){.place = calloc(recording->n + 1, sizeof *trained->place)};
-    for (size_t i = 0; trained->place && i < recording->n; i++)
-        if (mt_is_trained(&recording->block[i]))
+    for (size_t i = 0; i < recording->n; i++)
+        has_masters |= recording->block[i].is_master;
+    for (size_t i = 0; trained->place && i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        bool has_master = has_masters && mt_recorded_width(block) < 4;
+        if (block->is_master || (mt_is_trained(block) && !has_master))
             trained->place[trained->n++] = i;
+    }
     return trained->place ? 0 : -ENOMEM;
 }
 

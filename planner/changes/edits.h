@@ -57,6 +57,7 @@ struct mt_edits {
     unsigned without; /* enum mt_guess: changes are not to make these guesses */
     unsigned guesses; /* enum mt_guess: that matter for the changes made */
     int rc;           /* -ENOMEM: some could not be added */
+    uint64_t others;  /* bytes more that are used outside PyTorch, for its streams */
 };
 
 /* Begin with what was recorded. 0 or -ENOMEM; to be cleared in any case. */

@@ -415,6 +415,7 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
     recording->definitions = replay->definitions;
     recording->device = device;
     recording->unseen = replay->unseen[mt_device_slot(device)];
+    recording->streams = mt_cuda_objects_on(&replay->objects, mt_device_slot(device)).streams;
     recording->events = replay->events;
     recording->cut = MT_EVER;
     find_copies(recording, replay);

@@ -100,6 +100,7 @@ struct mt_recording {
     const struct mt_definitions *definitions; /* the replay's */
     int device;
     uint64_t unseen;                 /* bytes that were allocated before the recording began */
+    uint64_t streams;                /* of CUDA, at its end */
     uint64_t events;                 /* in the trace */
     struct mt_recorded_block *block; /* after mt_recording_finish in the order of their begin */
     size_t n, capacity;

@@ -183,7 +183,7 @@ static void align(struct mt_resting *resting, const struct mt_module_call *open,
     for (size_t i = 0; i < done; i++) {
         struct mt_recorded_block *one = &block[mine + i];
         struct mt_recorded_block other = moved(resting, &block[its + i], offset);
-        if (i + 1 == done) { /* the failed request, whose role is known now */
+        if (one->begin == cut) { /* the failed request, whose role is known now */
             other.begin = one->begin;
             other.size = one->size;
             *one = other;
@@ -307,6 +307,24 @@ static uint64_t width_of(const struct mt_resting *resting, uint32_t group)
     return width;
 }
 
+/* Return what PyTorch's sum over the rows of the logits' gradient allocates, with a bias: each
+ * block of 128 threads has 4 columns a thread, and as many blocks share a column as fill an H100
+ * once, with at least 64 rows each. Below 1024 rows none do. */
+static uint64_t bytes_of_sums(const struct mt_resting *resting, uint64_t rows, uint64_t columns)
+{
+    enum { THREADS = 128, ALL_BLOCKS = 132 * 16, ROWS_LEAST = 1024, ROWS_OF_BLOCK = 64 };
+    const struct mt_recording *recording = resting->recording;
+    bool has_bias = false;
+    for (size_t i = 0; i < recording->n; i++)
+        has_bias |= recording->block[i].category == MT_CATEGORY_PARAMETERS &&
+                    elements_of(&recording->block[i]) == columns;
+    uint64_t across = (columns + THREADS - 1) / THREADS;
+    uint64_t blocks = across ? (ALL_BLOCKS + across - 1) / across : 0;
+    blocks = blocks < rows / ROWS_OF_BLOCK ? blocks : rows / ROWS_OF_BLOCK;
+    blocks = blocks > rows / ROWS_LEAST ? blocks : rows / ROWS_LEAST;
+    return has_bias && rows >= ROWS_LEAST && blocks > 1 ? 4 * columns * blocks * THREADS : 0;
+}
+
 /* Find the size of a language model's logits: a row for each row of a layer's output, and a column
  * for each row of the head, which is the parameter after the layers with as many elements as the
  * one before them, or that one itself. */
@@ -342,6 +360,8 @@ static void find_logits(struct mt_resting *resting, const struct mt_module_call 
     resting->logits = mt_block_of(
         mt_to_uint64((double)output->size / (double)width *
                      ((double)elements_of(&recording->block[resting->head]) / (double)width)));
+    resting->sums = bytes_of_sums(resting, elements_of(output) / width,
+                                  elements_of(&recording->block[resting->head]) / width);
 }
 
 /* Count the largest blocks after the last layer. */
@@ -418,8 +438,9 @@ int mt_rest_forward(struct mt_resting *resting)
     if (rc)
         return rc;
     struct mt_module_call before = calls->call[found[0]], like = calls->call[found[1]];
+    bool is_of_library = !mt_recorded_at(resting->recording, rest->cut);
     if (is_open && (!done || done > count_blocks(resting, &like) ||
-                    !are_equal(resting, &last, &like, done - 1)))
+                    !are_equal(resting, &last, &like, done - !is_of_library)))
         return -ENOENT;
     size_t named = count_named(resting, last.group), sized = count_by_sizes(resting, like.group);
     rest->layers = named > sized ? named : sized;

@@ -17,6 +17,7 @@ struct mt_resting {
     uint64_t logits;              /* bytes of the logits; 0: unknown */
     size_t n_logits;              /* how many of forward's two were seen */
     size_t head;                  /* index of the block of the parameter that computes them */
+    uint64_t sums;                /* bytes in which backward sums the gradient of their bias */
     uint64_t again; /* bytes that a checkpointed layer allocates again in backward; 0: none */
 };
 

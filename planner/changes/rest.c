@@ -129,6 +129,13 @@ static int begin_backward(struct mt_resting *resting, struct gradients *gradient
     if (*passing == SIZE_MAX)
         return -ENOMEM;
     mt_rest_end(resting, of_loss);
+    size_t sums = resting->sums ? mt_rest_make_of(resting, resting->sums, MT_CATEGORY_WORKSPACE,
+                                                  MT_PHASE_BACKWARD)
+                                : 0;
+    if (sums == SIZE_MAX)
+        return -ENOMEM;
+    if (resting->sums)
+        mt_rest_end(resting, sums);
     return make_gradients(resting, gradients, 1);
 }
 

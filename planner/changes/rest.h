@@ -29,7 +29,8 @@ struct mt_rest {
 };
 
 /* Add what follows the request that failed at that event: its block is there already
- * (mt_failed_add_all), and nothing was allocated after it. 0 or -ENOMEM. */
+ * (mt_failed_add_all), unless a library requested it, and nothing was allocated after it. 0 or
+ * -ENOMEM. */
 int mt_rest_add(struct mt_rest *rest, struct mt_recording *recording, uint64_t cut,
                 enum mt_phase phase);
 

@@ -21,6 +21,8 @@ int mt_gather_add(struct mt_gathered *gathered, const struct mt_gather_at *at,
 bool mt_failed(const struct mt_requests *requests, size_t place)
 {
     const struct mt_request *request = &requests->request[place];
+    if (request->kind == MT_REQUEST_OTHERS)
+        return request->stream;
     return place + 1 < requests->n && request->kind == MT_REQUEST_ALLOCATE &&
            request[1].kind == MT_REQUEST_FREE && request->block == request[1].block &&
            requests->recorded[place].event == requests->recorded[place + 1].event;

@@ -314,6 +314,7 @@ static const struct mt_sample *sample_at(const struct mt_gathered *gathered, siz
     const struct mt_request_totals *totals = &gathered->requests.recorded[place];
     size_t before = totals->allocated;
     bool has_next = before < gathered->n_samples && mt_failed(&gathered->requests, place + 1) &&
+                    gathered->requests.request[place + 1].kind == MT_REQUEST_ALLOCATE &&
                     gathered->sample[before].of.cuda_bytes == totals->reserved;
     return &gathered->sample[has_next ? before : before ? before - 1 : 0].of;
 }

@@ -63,7 +63,8 @@ size_t mt_gathering_beside(const struct mt_gathering *gathering, unsigned slot);
  * by index, owned by the gathering; NULL: none. */
 const struct mt_requests *mt_gathering_finish(struct mt_gathering *gathering, size_t *n);
 
-/* Return whether the request at that place failed. */
+/* Return whether the request at that place failed: PyTorch's, or a library's own to CUDA (OTHERS).
+ */
 bool mt_failed(const struct mt_requests *requests, size_t place);
 
 /* Return how many requests came up to the last one that failed, with it; 0: none failed. */

@@ -8,7 +8,7 @@ import torch
 mode = sys.argv[1]
 x = torch.randn(64, 64, device="cuda", requires_grad=True)
 y = (x @ x).sum()  # the line
-hog = torch.empty(torch.cuda.mem_get_info()[0] - (32 << 20), dtype=torch.uint8, device="cuda")
+hog = torch.empty((torch.cuda.mem_get_info()[0] - (32 << 20)) // 4, device="cuda")
 if mode == "cached":
     del hog
 try:

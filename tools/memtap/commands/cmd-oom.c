@@ -20,7 +20,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     if (rc == -ENOENT)
         return mt_fail("%s: the program never ran out of memory; see memtap report",
                        mt_trace_name(arguments));
-    if (!rc && !arguments->html && advisor.gathering && !story.oom->of_library)
+    if (!rc && !arguments->html && advisor.gathering)
         rc = mt_advise(&advisor, analysis, &story);
     int code = !rc && arguments->tries ? mt_run_again(&story, analysis, arguments->path) : 0;
     if (code)

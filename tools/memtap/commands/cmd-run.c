@@ -215,7 +215,7 @@ static void print_oom(const char *trace, const char *name)
         return;
     int rc = mt_analysis_create(&analysis, trace, &question);
     rc = rc ? rc : mt_oom_explain(&story, &analysis);
-    if (!rc && !story.oom->of_library)
+    if (!rc)
         rc = mt_advise(&advisor, &analysis, &story);
     if (!rc) {
         mt_oom_sentence(&story, &analysis, what, sizeof what);
