@@ -202,7 +202,7 @@ def job_rows(recorded, plain, part_of_name, folder):
             memory = campaign.BESIDE + int(int(output.split()[-1]) * part) // (2 * campaign.MIB) * 2 * campaign.MIB
             job.trace.unlink(missing_ok=True)
             code, before = job.run(recorded, memory)
-            if code and "OutOfMemoryError" in before:
+            if code and re.search("OutOfMemoryError|ALLOC_FAILED", before):  # of PyTorch's, of a library's
                 yield [name, f"{part:.0%}", came(code, before), *job.follow_first(plain, memory, before)]
 
 
