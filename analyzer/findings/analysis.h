@@ -281,6 +281,7 @@ struct mt_device {
     struct mt_precision precision;
     struct mt_held_block *held; /* the blocks with known holders, by address */
     size_t n_held;
+    uint64_t held_from_ns, held_until_ns;       /* all blocks at the moment were live; if n_held */
     struct mt_held_most held_by[MT_HELD_KINDS]; /* bytes of all of a kind; the path with most */
     struct mt_rule_context context;             /* the verdicts' */
 };

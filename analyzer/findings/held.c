@@ -20,8 +20,28 @@ static void note(struct mt_device *device, const struct mt_replay *replay,
             at++;
         if (at == device->n_verdicts || device->verdicts[at].block != block)
             continue; /* another device's */
+        uint64_t made_ns = mt_block_time(block), ended_ns = mt_holder_end_of(ends, block, i);
+        device->held_from_ns = made_ns > device->held_from_ns ? made_ns : device->held_from_ns;
+        device->held_until_ns = ended_ns < device->held_until_ns ? ended_ns : device->held_until_ns;
         device->held[at] = (struct mt_held_block){
             &device->verdicts[at], mt_holders_of(&replay->holders, ends, block, i, time_ns)};
+    }
+}
+
+/* Note the list that a block's holders are from. */
+static void note_list(struct mt_held_most *most, const struct mt_device *device,
+                      const struct mt_holder_list *list)
+{
+    bool is_first = !most->has_list;
+    most->has_list = true;
+    most->is_then = (most->is_then || is_first) && list->time_ns >= device->held_from_ns &&
+                    list->time_ns <= device->held_until_ns;
+    most->is_later |= list->time_ns > device->held_until_ns;
+    if (is_first || list->time_ns < most->first_ns)
+        most->first_ns = list->time_ns;
+    if (is_first || list->time_ns >= most->last_ns) {
+        most->last_ns = list->time_ns;
+        most->moment = list->moment;
     }
 }
 
@@ -36,6 +56,10 @@ static int find_kinds(struct mt_device *device)
     for (unsigned kind = 0; kind < MT_HELD_KINDS && !rc; kind++)
         rc = mt_held_most_of_root(&device->held_by[kind], &tree, roots[kind]);
     mt_holder_tree_clear(&tree);
+    for (size_t i = 0; i < device->n_held; i++)
+        for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++)
+            if (device->held[i].held.by->root == roots[kind])
+                note_list(&device->held_by[kind], device, device->held[i].held.list);
     return rc;
 }
 
@@ -48,6 +72,7 @@ int mt_held_find(struct mt_device *device, const struct mt_replay *replay, unsig
     device->held = calloc(device->n_verdicts, sizeof *device->held);
     if (!device->held)
         return -ENOMEM;
+    device->held_until_ns = UINT64_MAX;
     if (device->of_cuda)
         note(device, replay, &replay->cuda.heap, &holders->of_cuda, time_ns);
     else
@@ -98,6 +123,11 @@ int mt_held_most_of(struct mt_held_most *most, const struct mt_device *device,
     if (!rc)
         rc = mt_held_most_find(most, &tree);
     mt_holder_tree_clear(&tree);
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct mt_block_held *held = mt_device_held(device, verdicts[i].block);
+        if (held)
+            note_list(most, device, held->list);
+    }
     return rc;
 }
 
@@ -134,8 +164,15 @@ static int find_of_site(struct mt_site *site, const struct mt_device *device,
         return -ENOMEM;
     for (size_t i = first; i < end; i++)
         verdicts[i - first] = placed[i].verdict;
-    int rc = mt_held_most_of(&site->held, device, verdicts, end - first);
+    struct mt_held_most most;
+    int rc = mt_held_most_of(&most, device, verdicts, end - first);
     free(verdicts);
+    if (!rc && most.path && !(site->held = malloc(sizeof most)))
+        rc = -ENOMEM;
+    if (site->held)
+        *site->held = most;
+    else
+        mt_held_most_clear(&most);
     return rc;
 }
 

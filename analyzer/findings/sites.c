@@ -83,7 +83,10 @@ enum mt_certainty mt_sites_certainty(const struct mt_sites *sites, enum mt_categ
 void mt_sites_clear(struct mt_sites *sites)
 {
     for (size_t i = 0; i < sites->n; i++)
-        mt_held_most_clear(&sites->site[i].held);
+        if (sites->site[i].held) {
+            mt_held_most_clear(sites->site[i].held);
+            free(sites->site[i].held);
+        }
     free(sites->site);
     *sites = (struct mt_sites){NULL, 0};
 }

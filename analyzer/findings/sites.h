@@ -20,7 +20,7 @@ struct mt_site {
     const char *copy;   /* the rule that says which copy of parameters it is; NULL: it is none */
     enum mt_certainty certainty; /* of the category, for the block where it is least */
     uint64_t of_certainty[MT_SUM_CERTAINTIES]; /* bytes */
-    struct mt_held_most held;                  /* what keeps most of it (analysis.h) */
+    struct mt_held_most *held; /* what keeps most of it (analysis.h); NULL: not known */
 };
 
 struct mt_sites {

@@ -220,6 +220,19 @@ void mt_held_most_clear(struct mt_held_most *most)
     *most = (struct mt_held_most){0};
 }
 
+char *mt_held_when_text(char out[MT_HELD_WHEN_TEXT], const struct mt_held_most *most)
+{
+    char first[MT_SIZE_TEXT], last[MT_SIZE_TEXT];
+    if (most->first_ns != most->last_ns)
+        snprintf(out, MT_HELD_WHEN_TEXT, "between %s and %s", mt_time_text(first, most->first_ns),
+                 mt_time_text(last, most->last_ns));
+    else if (most->moment == MT_HOLDERS_REQUESTED)
+        snprintf(out, MT_HELD_WHEN_TEXT, "when holders were requested");
+    else
+        snprintf(out, MT_HELD_WHEN_TEXT, "when %s", mt_holders_moment_words(most->moment));
+    return out;
+}
+
 char *mt_held_most_text(char *out, size_t size, const struct mt_held_most *most, uint64_t bytes)
 {
     char part[MT_SIZE_TEXT], count[MT_SIZE_TEXT], views[MT_VIEWS_TEXT];

@@ -56,6 +56,12 @@ struct mt_held_most {
     uint32_t root;
     uint64_t bytes, blocks;  /* that are reached by it */
     uint64_t n_views, views; /* as of a step */
+    /* Of the lists that have these blocks: the times of the first and the last, and the last one's
+     * moment. is_then: each was made while all the memory of the moment was live. is_later: one was
+     * made after some of that was freed. */
+    uint64_t first_ns, last_ns;
+    uint32_t moment;
+    bool has_list, is_then, is_later;
 };
 
 /* Find what holds most of a tree's blocks. 0 or -ENOMEM. Call mt_held_most_clear in any case. */
@@ -70,5 +76,9 @@ void mt_held_most_clear(struct mt_held_most *most);
 /* Write "held by ROOT -> STEPS" and the views, after "20 blocks " if they are several, and after
  * "384.00 MiB in 20 blocks " if these are not so many bytes; "" where path is NULL. Return out. */
 char *mt_held_most_text(char *out, size_t size, const struct mt_held_most *most, uint64_t bytes);
+
+/* Write "when growth was noticed", of several lists "between 1.204 s and 3.511 s". Return out. */
+#define MT_HELD_WHEN_TEXT (2 * MT_SIZE_TEXT + 64)
+char *mt_held_when_text(char out[MT_HELD_WHEN_TEXT], const struct mt_held_most *most);
 
 #endif

@@ -70,9 +70,7 @@ struct mt_block_held mt_holders_of(const struct mt_holders *holders,
 {
     struct mt_block_held best = {0};
     uint64_t nearest = UINT64_MAX, made_ns = mt_block_time(block);
-    uint64_t ended_ns = block->state == MT_BLOCK_LIVE ? UINT64_MAX
-                        : index < ends->capacity      ? ends->ns[index]
-                                                      : 0;
+    uint64_t ended_ns = mt_holder_end_of(ends, block, index);
     for (unsigned i = 0; i < holders->n; i++) {
         const struct mt_holder_list *list = &holders->list[i];
         bool is_later = list->time_ns > time_ns;

@@ -59,6 +59,15 @@ static inline int mt_ends_note(struct mt_holder_ends *ends, uint32_t index, uint
     return 0;
 }
 
+/* Return when a block of a record ended: ns; UINT64_MAX: it is live. */
+static inline uint64_t mt_holder_end_of(const struct mt_holder_ends *ends,
+                                        const struct mt_block *block, uint32_t index)
+{
+    return block->state == MT_BLOCK_LIVE ? UINT64_MAX
+           : index < ends->capacity      ? ends->ns[index]
+                                         : 0;
+}
+
 /* What holds a block, in one list. */
 struct mt_block_held {
     const struct mt_holder_list *list; /* NULL: not in any list */

@@ -268,7 +268,8 @@ json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struc
                       mt_json_name(definitions, site->name));
         if (site->whole)
             json_object_set_new(object, "library_frames", library_frames(definitions, site));
-        put_held(object, &site->held);
+        if (site->held)
+            put_held(object, site->held);
         json_array_append_new(array, object);
     }
     return array;

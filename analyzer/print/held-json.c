@@ -7,9 +7,12 @@
 
 json_t *mt_json_held_most(const struct mt_held_most *held)
 {
-    return json_pack("{s:s, s:o, s:o, s:o}", "root", mt_holder_root_name(held->root), "path",
-                     mt_json_text(held->path), "bytes", mt_json_number(held->bytes), "blocks",
-                     mt_json_number(held->blocks));
+    bool is_one = held->has_list && held->first_ns == held->last_ns;
+    return json_pack("{s:s, s:o, s:o, s:o, s:s?, s:o}", "root", mt_holder_root_name(held->root),
+                     "path", mt_json_text(held->path), "bytes", mt_json_number(held->bytes),
+                     "blocks", mt_json_number(held->blocks), "moment",
+                     is_one ? mt_holders_moment_name(held->moment) : NULL, "time_ns",
+                     is_one ? mt_json_number(held->last_ns) : json_null());
 }
 
 /* Make a path's steps. */

@@ -6,6 +6,7 @@
 #include "analyzer/support/text.h"
 #include "report.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,21 +162,27 @@ static bool is_much_held(const struct mt_device *device, enum mt_held_kind kind)
     return held->path && held->bytes >= device->at.allocated / MUCH_HELD;
 }
 
-/* Say what only garbage or an exception holds, if it is a tenth or more. */
+/* Say what only garbage or an exception holds, if it is a tenth or more. Garbage stays garbage: of
+ * an earlier list it is the least that there is. */
 static void say_held(const struct mt_device *device, FILE *out)
 {
-    static const char *const words[MT_HELD_KINDS][2] = {
-        [MT_HELD_GARBAGE] = {"of garbage: ", "; gc.collect() frees it"},
-        [MT_HELD_TRACEBACK] = {"kept by an exception: ", ""},
-        [MT_HELD_LAST_ERROR] = {"kept by an exception: ", ""}};
-    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS];
+    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS], when[MT_HELD_WHEN_TEXT];
     for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++) {
         const struct mt_held_most *held = &device->held_by[kind];
         if (!is_much_held(device, kind))
             continue;
         mt_safe_text(safe, sizeof safe, held->path, MOST_COLUMNS, MT_CUT_END, &plain);
-        fprintf(out, "The total includes %s %s%s%s.\n", mt_size_text(bytes, held->bytes),
-                words[kind][0], safe, words[kind][1]);
+        bool is_garbage = kind == MT_HELD_GARBAGE;
+        mt_size_text(bytes, held->bytes);
+        if (is_garbage && !held->is_later)
+            fprintf(out, "The total includes %s%s of garbage: %s; gc.collect() frees it.\n",
+                    held->is_then ? "" : "at least ", bytes, safe);
+        else if (held->is_then)
+            fprintf(out, "The total includes %s kept by an exception: %s.\n", bytes, safe);
+        else
+            fprintf(out, "%s of the total was %s %s: %s.\n", bytes,
+                    is_garbage ? "garbage" : "kept by an exception", mt_held_when_text(when, held),
+                    safe);
     }
 }
 
@@ -223,15 +230,21 @@ static void say_growth_held(const struct mt_device *device, FILE *out)
 {
     const struct mt_growth_site *site = mt_growth_main(&device->growth);
     const struct mt_held_most *held = site ? &site->held : NULL;
-    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS], views[MT_VIEWS_TEXT];
+    char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS], when[MT_HELD_WHEN_TEXT];
+    char views[MT_VIEWS_TEXT];
     if (!device->growth.per_iteration || !held || !held->path)
         return;
     for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++)
         if (is_much_held(device, kind) && !strcmp(device->held_by[kind].path, held->path))
             return;
     mt_safe_text(safe, sizeof safe, held->path, MOST_COLUMNS, MT_CUT_END, &plain);
-    fprintf(out, "%s of that is %s %s%s.\n", mt_size_text(bytes, held->bytes),
-            mt_holder_verb(held->root), safe,
+    mt_size_text(bytes, held->bytes);
+    mt_held_when_text(when, held);
+    if (held->is_then)
+        fprintf(out, "%s of that is ", bytes);
+    else
+        fprintf(out, "%c%s, %s of that was ", toupper((unsigned char)*when), when + 1, bytes);
+    fprintf(out, "%s %s%s.\n", mt_holder_verb(held->root), safe,
             mt_holder_views_text(views, held->blocks, held->n_views, held->views));
 }
 

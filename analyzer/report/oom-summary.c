@@ -237,10 +237,10 @@ static bool put_garbage(FILE *out, const struct mt_oom_story *story, const struc
 {
     const struct mt_held_most *held = &story->device->held_by[MT_HELD_GARBAGE];
     char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
-    if (!held->path || held->bytes < lacking(story))
+    if (!held->path || held->is_later || held->bytes < lacking(story))
         return false;
-    snprintf(text, sizeof text, "Do: gc.collect() before it: %s is garbage, %s",
-             mt_size_text(bytes, held->bytes), held->path);
+    snprintf(text, sizeof text, "Do: gc.collect() before it: %s%s is garbage, %s",
+             held->is_then ? "" : "at least ", mt_size_text(bytes, held->bytes), held->path);
     put(out, text, style);
     return true;
 }
@@ -266,12 +266,20 @@ static void put_exception(FILE *out, const struct mt_oom_story *story, const str
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct mt_held_most *held = &story->device->held_by[kinds[i]];
         char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
-        if (!held->path || held->bytes < lacking(story))
+        if (!held->path || !held->is_then || held->bytes < lacking(story))
             continue;
         snprintf(text, sizeof text, "Kept: %s by an exception, %s",
                  mt_size_text(bytes, held->bytes), held->path);
         put(out, text, style);
     }
+}
+
+/* Write what holds most of some blocks, with the time if it is another. */
+static void kept_text(char *out, size_t size, const struct mt_held_most *held, uint64_t bytes)
+{
+    char when[MT_HELD_WHEN_TEXT];
+    if (*mt_held_most_text(out, size, held, bytes) && !held->is_then)
+        mt_text_append(out, size, ", %s", mt_held_when_text(when, held));
 }
 
 /* Put what was not used since, or perhaps not needed, if it is as much as the request lacks, with
@@ -289,7 +297,7 @@ static void put_late(FILE *out, const struct mt_oom_story *story,
     if (!unneeded->kind[kind].n || late->bytes < lacking(story))
         return;
     mt_page_place(&page, late->key[1], where, sizeof where, sizeof where - 1);
-    mt_held_most_text(held, sizeof held, &unneeded->held[kind][0], late->bytes);
+    kept_text(held, sizeof held, &unneeded->held[kind][0], late->bytes);
     snprintf(text, sizeof text, "%s: %s, last used %s%s%s%s",
              kind == MT_UNNEEDED_AFTER ? "Not needed" : "Perhaps not needed",
              mt_size_text(bytes, late->bytes), late->key[1] ? "by " : "",
@@ -306,7 +314,7 @@ static void put_keeper(FILE *out, const struct mt_oom_story *story, const struct
     char text[MT_HOLDER_TEXT + 100], held[MT_HOLDER_TEXT + 50];
     if (!mt_oom_is_grown(story) || !story->kept->n || !story->kept->site->held.path)
         return;
-    mt_held_most_text(held, sizeof held, &story->kept->site->held, story->kept->site->bytes);
+    kept_text(held, sizeof held, &story->kept->site->held, story->kept->site->bytes);
     snprintf(text, sizeof text, "Kept: %s", held);
     put(out, text, style);
 }

@@ -82,7 +82,8 @@ void mt_page_sites(const struct mt_page *page, const struct mt_device *device, s
         const char *mark = site->guess ? "guess: " : "copy: ";
         if (rule)
             fprintf(page->out, "%*s%s%s\n", guess_column(page, mark, rule), "", mark, rule);
-        mt_page_held(page, &site->held, site->bytes);
+        if (site->held)
+            mt_page_held(page, site->held, site->bytes);
     }
     mt_page_rest(page, device->sites.n - n);
 }
