@@ -79,15 +79,34 @@ static const char *counted_text(const struct mt_spans *spans, char *out, size_t 
     return out;
 }
 
+/* Say why turns of the program's loop are not the iterations, where they might be. */
+static void put_uncounted(const struct mt_page *page, const struct mt_device *device)
+{
+    const struct mt_replay *replay = &page->analysis->replay;
+    char count[MT_SIZE_TEXT];
+    if (!mt_spans_may_turn(device->spans))
+        return;
+    if (replay->visits.gave_up)
+        fprintf(page->out,
+                "  loop turns not counted: allocations moved between lines more than %s times\n",
+                mt_count_text(count, MT_VISITS_MOST));
+    else if (replay->survey.short_lived)
+        fputs("  loop turns not counted: a light recording lacks short-lived blocks\n", page->out);
+}
+
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
 {
-    char where[WHERE_WIDTH * 4 + 1], count[MT_SIZE_TEXT];
+    char where[WHERE_WIDTH * 4 + 1];
     if (device->at.range) {
         mt_page_range_text(page, device->at.range, where, sizeof where, WHERE_WIDTH);
         fprintf(page->out, "  in the range %s\n", where);
     }
-    if (!device->span || (device->of_cuda && !device->spans->iterations))
-        return; /* programs without PyTorch have no phases */
+    if (!device->span)
+        return;
+    if (device->of_cuda && !device->spans->iterations) { /* nor phases, without PyTorch */
+        put_uncounted(page, device);
+        return;
+    }
     mt_span_text(where, sizeof where, device->spans, device->span);
     int used = fprintf(page->out, "  %s %s",
                        mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
@@ -97,10 +116,7 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
         fprintf(page->out, "%s(%s)", (size_t)used + strlen(where) + 3 > page->width ? "\n  " : " ",
                 where);
     putc('\n', page->out);
-    if (page->analysis->replay.visits.gave_up && mt_spans_may_turn(device->spans))
-        fprintf(page->out,
-                "  loop turns not counted: allocations moved between lines more than %s times\n",
-                mt_count_text(count, MT_VISITS_MOST));
+    put_uncounted(page, device);
 }
 
 /* Return the largest category that every iteration allocates again, and that can be reduced. */

@@ -97,6 +97,9 @@ def main():
                 code, output = forks.run(trace, *program, env={"MEMTAP_LIGHT": value})
                 check(code in (0, -9), f"{name} ended with {code}: {output}")
             compare(name, *traces)
+        text = must_run([MEMTAP, "report", Path(work) / "generate-light.mtap"]).stdout
+        check("(by forward passes)\n  loop turns not counted: a light recording lacks short-lived blocks" in text,
+              "generate: the report says what it counts", text[:800])
         for name in ("growth", "out_of_memory"):
             told = told_after(Path(work) / f"{name}-light.mtap", 60)
             check(3 <= told <= 10, f"{name}: tells {told} of the last iterations")

@@ -98,6 +98,8 @@ def main():
         equal("named: iterations are ranges", (device["iterations"], device["counted_by"], device["loop"]["range"]),
               (6, "ranges", "iteration"))
         equal("named: growth", device["growth"]["per_iteration"], 4 * MIB)
+        device = told("report", record(forks, folder, "cached"))["devices"][0]
+        equal("cached: turns", (device["iterations"], device["counted_by"]), (60, "turns of a loop"))
         for way, (count, by) in OTHERS.items():
             other(record(forks, folder, way), way, count, by)
         equal("train: growth", told("report", Path(folder) / "train.mtap")["devices"][0]["growth"]["per_iteration"], 2 * MIB)

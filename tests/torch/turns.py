@@ -364,6 +364,18 @@ def concatenated():
         x = torch.cat([x, x[-64:] * 2])
 
 
+def cached():
+    """Two calls a line, of which the second does what the first did."""
+    k = torch.zeros(8, 16, 0, 128, device="cuda")
+    v = torch.zeros_like(k)
+    with torch.no_grad():
+        for _ in range(60):  # LOOP cached
+            nk = torch.randn(8, 16, 32, 128, device="cuda"); nv = torch.randn_like(nk)  # noqa: E702
+            k = torch.cat([k, nk], 2); v = torch.cat([v, nv], 2)  # noqa: E702
+            q = torch.randn(8, 16, 32, 128, device="cuda")
+            kept[:] = [(q @ k.transpose(-1, -2)).softmax(-1) @ v]
+
+
 def doubled():
     x = torch.ones(64, 512, device="cuda")
     for _ in range(6):  # LOOP doubled
