@@ -14,9 +14,15 @@ static struct {
     char text[MT_ALLOC_CONF_SIZE];
 } latest = {.is_busy = ATOMIC_FLAG_INIT};
 
-static void record(struct mt_thread *self, const char *text)
+/* Record them, unless the text cannot be interned now: then they are recorded later. */
+static void record(struct mt_thread *self)
 {
-    uint32_t name = mt_intern_string(text, strlen(text));
+    latest.is_pending = true;
+    if (!mt_intern_lock())
+        return;
+    uint32_t name = mt_intern_string(latest.text, strlen(latest.text));
+    mt_intern_unlock();
+    latest.is_pending = false;
     mt_record(self, MT_ALLOC_CONF, MT_NO_DEVICE, 0, MT_ARGS(name));
 }
 
@@ -29,7 +35,7 @@ void mt_alloc_conf_set(struct mt_thread *self, const char *text)
     snprintf(latest.text, sizeof latest.text, "%s", text);
     latest.is_pending = !self;
     if (self)
-        record(self, latest.text);
+        record(self);
     atomic_flag_clear_explicit(&latest.is_busy, memory_order_release);
 }
 
@@ -41,8 +47,7 @@ void mt_alloc_conf_record(struct mt_thread *self)
     if (atomic_flag_test_and_set_explicit(&latest.is_busy, memory_order_acquire))
         return;
     if (latest.is_pending)
-        record(self, latest.text);
-    latest.is_pending = false;
+        record(self);
     atomic_flag_clear_explicit(&latest.is_busy, memory_order_release);
 }
 
