@@ -74,6 +74,13 @@ static inline int died_in_phase(const struct mt_block *block)
                : mt_block_ended(block)->epoch == block->birth->when.epoch;
 }
 
+/* Return whether the same shows that it was needed for a moment: start-up, which is all of a
+ * program that calls no modules, does not. */
+static inline int passed_in_phase(const struct mt_block *block)
+{
+    return died_in_phase(block) && block->birth->when.after != MT_PHASE_OUTSIDE;
+}
+
 static inline int saw_forward_begin(const struct mt_block *block)
 {
     return mt_block_ended(block)->calls > block->birth->when.calls;

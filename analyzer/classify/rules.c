@@ -81,8 +81,8 @@ RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 /* What its methods need for a moment is not kept. In training, a graph has what the cache has. */
 RULE(is_kept_by_cache,
-     saw(block, MT_SAW_OF_CACHE) && !saw(block, MT_SAW_SAVED) && !died_in_phase(block))
-RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !died_in_phase(block))
+     saw(block, MT_SAW_OF_CACHE) && !saw(block, MT_SAW_SAVED) && !passed_in_phase(block))
+RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !passed_in_phase(block))
 RULE(is_kept_by_server, made_outside(block) && is_unlabelled(block) && !died_in_phase(block) &&
                             made_under(context, block, MT_MARK_SERVER))
 /* A sampler's tensors belong to no module: those it keeps are logits, also with less likely tokens
