@@ -43,7 +43,8 @@ bool mt_may_import(const char *path)
         close(input.fd);
     input.n = n > 0 ? (size_t)n : 0;
     enum form form = form_of(&input);
-    return form == FORM_PICKLE || form == FORM_JSON || form == FORM_SQLITE || form == FORM_GZIP;
+    return form == FORM_PICKLE || form == FORM_JSON || form == FORM_SQLITE || form == FORM_GZIP ||
+           form == FORM_ZIP;
 }
 
 static int fail(struct mt_import_error *error, const char *text)

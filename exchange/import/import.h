@@ -36,7 +36,8 @@ int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_
 /* Print what the trace lacks and why, a line each. */
 void mt_import_notes(const struct mt_import_summary *summary, FILE *out);
 
-/* Return whether a file begins like one that mt_import reads. A trace does not. */
+/* Return whether a file begins like one that mt_import reads, or like an archive, of which it says
+ * what to give instead. A trace does not. */
 bool mt_may_import(const char *path);
 
 /* Import an Nsight Systems export; the caller has checked that it is an SQLite database. */

@@ -6,6 +6,7 @@ import pathlib
 import pickle
 import sqlite3
 import sys
+import zipfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
@@ -26,6 +27,9 @@ files = {
 }
 for name, data in files.items():
     (folder / name).write_bytes(data)
+with zipfile.ZipFile(folder / "model.pt", "w") as archive:  # as torch.save writes it
+    archive.writestr("model/data.pkl", pickle.dumps({"weight": 1}, 2))
+    archive.writestr("model/version", "3\n")
 database = sqlite3.connect(folder / "nsys.sqlite")
 database.execute("CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start)")
 database.commit()

@@ -194,7 +194,8 @@ async function imports() {
     check(wanted.peak.allocated > 0 && await message() === notes, `${name}: it says what is missing: ${await message()}, ${notes}`);
     title = await text(page, "#title");
     for (const [bad, said] of [["cut.pickle", /^cut\.pickle: truncated /], ["nothing.json", /contains neither a memory snapshot/], ["twice.json.gz", /compressed twice/],
-      ["cut.json.gz", /^cut\.json\.gz: invalid gzip data/], ["bomb.json.gz", /expands beyond the safety limit/], ["nsys.sqlite", /run memtap import FILE/]]) {
+      ["cut.json.gz", /^cut\.json\.gz: invalid gzip data/], ["bomb.json.gz", /expands beyond the safety limit/], ["nsys.sqlite", /run memtap import FILE/],
+      ["model.pt", /^model\.pt: an archive \(torch\.save\); give /]]) {
       if (name !== "profile.json.gz" && bad !== "cut.pickle") continue; // one after each, all at the end
       await drop(bad, "error");
       check(said.test(await message()) && !(await message()).includes("\n"), `${bad} gets a line: ${await message()}`);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of views, paper, two fingers, dark and light.
+// Pictures of views, paper, two fingers, dark and light, keys alone; axe-core finds nothing.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { answered, check, folder, main, memtap, renameTexts, settled, show, text } from "./pages.mjs";
+import { accessible, answered, check, folder, main, memtap, renameTexts, settled, show, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
-const run = join(folder, "run.html"), two = join(folder, "two.html"), ranks = join(folder, "ranks.html");
+const run = join(folder, "run.html"), held = join(folder, "held.html"), two = join(folder, "two.html"), ranks = join(folder, "ranks.html");
 execFileSync(memtap, ["view", "-o", run, at("training")]);
+execFileSync(memtap, ["view", "-o", held, at("held")]);
 execFileSync(memtap, ["diff", "--html", two, at("training"), at("keeping")]);
 execFileSync(memtap, ["view", "-o", ranks, at("rank0"), at("rank1")]);
 
@@ -138,10 +139,10 @@ async function fingers() {
   }
 }
 
-const VIEWS = { who: "tab=who", table: "tab=table", map: "tab=map", temporary: "tab=temporary", report: "tab=report",
+const VIEWS = { who: "tab=who", table: "tab=table", map: "tab=map", temporary: "tab=temporary", report: "tab=report", events: "tab=events",
   blocks: "tab=who&stack=block", lines: "tab=table&stack=line&since=3" };
-const WIDTHS = [320, 390, 768, 1400];
-const LISTS = ["table", "lines", "temporary", "difference", "ranks"];
+const WIDTHS = [320, 390, 768, 1024, 1440];
+const LISTS = ["table", "lines", "holders", "temporary", "difference", "ranks"];
 
 /** Remembers where the timeline's texts are since it was cleared; overlaps() says which lie on each other. */
 function watchLabels() {
@@ -160,11 +161,37 @@ function watchLabels() {
     .filter((b) => Math.abs(a.y - b.y) < 10 && a.left < b.right && b.left < a.right).map((b) => `"${b.text}" on "${a.text}"`));
 }
 
-/** Each view in both schemes at four widths is no wider than the screen, and no label of the timeline lies on another; MEMTAP_PICTURES=FOLDER keeps pictures to look at. */
+/** Texts that lie on others or beyond the screen, or are cut where nothing shows that; but those that scroll. */
+function misplaced() {
+  const wrong = [], boxes = [], range = document.createRange(), walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement, text = node.data.trim();
+    if (!text || !parent.checkVisibility() || parent.closest(".hidden, pre, .frames, select, dialog, #tip")) continue;
+    const style = getComputedStyle(parent), is_cut = style.overflowX === "hidden" && parent.scrollWidth > parent.clientWidth + 1;
+    if (is_cut && style.textOverflow !== "ellipsis") wrong.push(`"${text}" is cut`);
+    range.selectNodeContents(node);
+    for (const box of [...range.getClientRects()].slice(0, is_cut ? 1 : undefined)) { // an ellipsis is a box of its own
+      if (!box.width || parent.closest(".icicle, .event")) continue;
+      const shown = is_cut ? Math.min(box.right, parent.getBoundingClientRect().right) : box.right;
+      if (box.left < -1 || (shown > innerWidth + 1 && !parent.closest(".wide"))) wrong.push(`"${text}" is beyond the screen`);
+      boxes.push({ text, left: box.left + 1, right: shown - 1, top: box.top + 3, bottom: box.bottom - 3 });
+    }
+  }
+  boxes.sort((a, b) => a.top - b.top);
+  boxes.forEach((a, i) => {
+    for (let k = i + 1; k < boxes.length && boxes[k].top < a.bottom; k++)
+      if (boxes[k].left < a.right && a.left < boxes[k].right) wrong.push(`"${boxes[k].text}" on "${a.text}"`);
+  });
+  return wrong;
+}
+
+/** Each view at five widths, at one of them in both schemes, is no wider than the screen, nothing is cut or lies on another, and axe-core finds nothing;
+ * MEMTAP_PICTURES=FOLDER keeps pictures to look at. */
 async function sizes() {
   const out = join(folder, "oom.html"), pictures = process.env.MEMTAP_PICTURES;
   execFileSync(memtap, ["view", "-o", out, at("oom")]);
-  const pages = [...Object.entries(VIEWS).map(([name, fragment]) => [name, run, fragment]), ["oom", out, "tab=who"], ["difference", two, ""], ["ranks", ranks, ""]];
+  const pages = [...Object.entries(VIEWS).map(([name, fragment]) => [name, run, fragment]), ["oom", out, "tab=who"], ["holders", held, "tab=table"],
+    ["held", held, "tab=held"], ["difference", two, ""], ["ranks", ranks, ""]];
   let page = null, file = "";
   for (const [name, path, fragment] of pages) {
     if (path !== file) {
@@ -174,12 +201,15 @@ async function sizes() {
     } else await page.evaluate((hash) => (location.hash = hash), fragment);
     for (const width of WIDTHS)
       for (const colorScheme of ["light", "dark"]) {
+        if (colorScheme === "dark" && width !== 1440 && !pictures) continue; // boxes are where they are in light
         await page.setViewportSize({ width, height: 900 });
         await page.emulateMedia({ colorScheme });
         await answered(page);
         const [is, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
         check(is <= wide, `${name} at ${width}: ${is} wide`);
         for (const pair of await page.evaluate(() => window.overlaps())) check(false, `${name} at ${width}: on the timeline lies ${pair}`);
+        for (const one of await page.evaluate(misplaced)) check(false, `${name} at ${width}: ${one}`);
+        if (width === (colorScheme === "dark" ? 1440 : 390)) await accessible(page, `${name} at ${width}, ${colorScheme}`);
         if (LISTS.includes(name)) {
           const cut = await page.evaluate(() => [...document.querySelectorAll(".wide th")].filter((one) => one.offsetParent && one.getBoundingClientRect().right > innerWidth)
             .map((one) => one.textContent));
@@ -189,6 +219,42 @@ async function sizes() {
       }
   }
   await page.close();
+}
+
+/** Tab goes through every control of every view and leaves the page, each with a visible focus; arrows go through the views. */
+async function keys() {
+  const names = () => page.evaluate(() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
+    .filter((one) => one.tabIndex >= 0 && one.checkVisibility({ visibilityProperty: true }) && !one.closest("dialog"))
+    .map((one, i) => (one.dataset.control = `${i} ${one.tagName} ${one.id || one.title || one.textContent.slice(0, 30)}`)));
+  let page;
+  for (const [file, views] of [[held, ["who", "table", "map", "temporary", "report", "events", "held"]], [two, [""]], [ranks, [""]]]) {
+    page = await show(file, "#tab=who");
+    for (const view of views) {
+      await answered(page);
+      if (view) check(await page.isVisible(`#panel-${view}`), `arrows lead to ${view}`);
+      const wanted = await names(), reached = new Set();
+      await page.evaluate((first) => document.querySelector(`[data-control="${CSS.escape(first)}"]`).focus({ focusVisible: true }), wanted[0]);
+      let is_left = false;
+      for (let i = 0; i < 2 * wanted.length; i++, await page.keyboard.press("Tab")) {
+        const stop = await page.evaluate(() => {
+          const one = document.activeElement, box = one.getBoundingClientRect(), has = (each) => each && getComputedStyle(each).outlineStyle !== "none";
+          return one !== document.body && [one.dataset.control ?? one.className, (has(one) || has(one.closest("label"))) && box.bottom > 0 && box.top < innerHeight];
+        });
+        is_left = !stop || reached.has(stop[0]); // a browser without a frame goes around
+        if (is_left) break;
+        check(stop[1], `${view}: the focus shows on ${stop[0]}`);
+        reached.add(stop[0]);
+      }
+      check(is_left, `${view}: Tab leaves the page`);
+      for (const one of wanted) check(reached.has(one), `${view}: Tab reaches ${one}`);
+      check(wanted.length > 8, `${view}: there are controls: ${wanted}`);
+      if (!view) continue;
+      await page.focus(`#tab-${view}`);
+      await page.keyboard.press("ArrowRight");
+    }
+    if (file === held) check(await page.isVisible("#panel-who"), "and around");
+    await page.close();
+  }
 }
 
 /** A finger gets the title that a pointer shows. */
@@ -237,4 +303,4 @@ async function themes() {
   }
 }
 
-await main([colours, pictures, columns, prints, fingers, titles, themes, sizes]);
+await main([colours, pictures, columns, prints, fingers, titles, themes, keys, sizes]);
