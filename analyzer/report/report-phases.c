@@ -88,7 +88,7 @@ static void put_uncounted(const struct mt_page *page, const struct mt_device *de
         return;
     if (replay->visits.gave_up)
         fprintf(page->out,
-                "  loop turns not counted: allocations moved between lines more than %s times\n",
+                "  loop turns not counted: the allocating line changed more than %s times\n",
                 mt_count_text(count, MT_VISITS_MOST));
     else if (replay->survey.short_lived)
         fputs("  loop turns not counted: a light recording lacks short-lived blocks\n", page->out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as the command prints them.
+// Numbers and times as the command prints them.
+import type { Uses } from "./analyzer";
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
@@ -73,4 +74,12 @@ export function marks(from: number, to: number, n: number): number[] {
   const out: number[] = [];
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) out.push(at);
   return out;
+}
+
+/** Return when and by which line a block was last used, and how long before its free. */
+export function lastUse(uses: Uses, ended_ns: number | null = null): string {
+  const more = uses.is_passed ? "; its address was stored in CUDA's memory, so other uses are possible" : "";
+  if (uses.is_never) return `never${more}`;
+  return `${time(uses.last_ns)}${uses.line && ` by ${uses.line}`}` +
+    (ended_ns === null ? "" : `, ${time(Math.max(ended_ns - uses.last_ns, 0))} before its free`) + more;
 }

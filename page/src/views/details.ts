@@ -4,11 +4,10 @@ import { FROM_CACHE, FROM_CUDA, Frame, Life, Served, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
 import { editorChoice, place } from "../editor";
-import { count, plural, size, time } from "../format";
+import { count, lastUse, plural, size, time } from "../format";
 import { swatch } from "../palette";
 import { code, source } from "../source";
 import { Store } from "../state";
-import { lastUse } from "../uses";
 
 /** Return what PyTorch's allocator did for a block. */
 function served({ from, made, room }: Served, bytes: number): string {

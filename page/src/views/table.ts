@@ -5,10 +5,9 @@ import { FROM_CACHE, FROM_CUDA, Row, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, save } from "../dom";
 import { lineLink } from "../editor";
-import { count, doubt, part, plural, size } from "../format";
+import { count, doubt, lastUse, part, plural, size } from "../format";
 import { swatch } from "../palette";
 import { Column, SortedTable } from "../sorted-table";
-import { lastUse } from "../uses";
 import { code, source } from "../source";
 import { Store, counted } from "../state";
 
