@@ -243,11 +243,15 @@ json_t *mt_json_loop(const struct mt_turns *turns)
     json_t *from = caller ? json_pack("{s:o, s:o, s:i}", "function", mt_json_text(caller->function),
                                       "file", mt_json_text(caller->file), "line", (int)caller->line)
                           : json_null();
-    return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "function",
-                     frame ? mt_json_text(frame->function) : json_null(), "file",
-                     frame ? mt_json_text(frame->file) : json_null(), "line", (int)turns->line,
-                     "turns", turns->n ? mt_json_number(turns->n) : json_null(), "range",
-                     turns->named ? mt_json_text(turns->name) : json_null(), "called_from", from);
+    json_t *object = json_pack(
+        "{s:o, s:o, s:i, s:o, s:o, s:o}", "function",
+        frame ? mt_json_text(frame->function) : json_null(), "file",
+        frame ? mt_json_text(frame->file) : json_null(), "line", (int)turns->line, "turns",
+        turns->n && !turns->are_steps ? mt_json_number(turns->n) : json_null(), "range",
+        turns->named ? mt_json_text(turns->name) : json_null(), "called_from", from);
+    if (turns->threads)
+        json_object_set_new(object, "threads", mt_json_number(turns->threads));
+    return object;
 }
 
 json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,

@@ -69,7 +69,11 @@ int mt_replay_number(struct mt_replay *replay)
     int rc = replay->question.no_turns
                  ? 0
                  : mt_named_turns_find(turns, &replay->named, replay->definitions);
-    if (!rc && !turns->named && !lacks)
+    if (!rc && !turns->named && trains && !replay->question.no_turns &&
+        !mt_compact_of(replay->definitions))
+        rc = mt_trainers_find(turns, &replay->trainers, &replay->visits, replay->definitions,
+                              out || replay->survey.state != MT_TRACE_CLOSED);
+    if (!rc && !turns->n && !lacks)
         rc =
             trains
                 ? find_around(replay)

@@ -185,7 +185,7 @@ static inline __attribute__((always_inline)) int reach(struct mt_replay *replay,
 static inline int visit(struct mt_replay *replay, const struct mt_event *event)
 {
     return mt_visits_note(&replay->visits, replay->definitions, event, &replay->tracker.phases.now,
-                          replay->events);
+                          replay->present.thread->at.phase, replay->events);
 }
 
 /* Note a visit of a program without PyTorch: with it, CUDA's allocations are segments. */
@@ -263,6 +263,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         mt_replay_take_all(replay);
     replay->events++;
     replay->time_ns = event->time_ns;
+    if (event->kind == MT_NODE_NEW &&
+        mt_trainers_work(&replay->trainers, event->thread, replay->events))
+        return -ENOMEM;
     if (replay->question.no_labels && is_label(event->kind))
         return 0;
     if (MT_UNLIKELY(!event->thread) && mt_replay_is_of_light(event))
@@ -324,6 +327,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_RANGE_START:
     case MT_RANGE_END:
         return on_range(replay, event);
+    case MT_STEP:
+        return mt_trainers_step(&replay->trainers, event->thread, replay->events);
     case MT_UNKNOWN_VALUE:
         return mt_unsimulated_add(&replay->unsimulated, replay->definitions, event);
     }
@@ -475,6 +480,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_visits_clear(&replay->visits);
     mt_turns_clear(&replay->turns);
     mt_named_turns_clear(&replay->named);
+    mt_trainers_clear(&replay->trainers);
     free(replay->reserved.new.call);
     mt_stream_pools_clear(&replay->reserved.pools);
     mt_block_requests_clear(&replay->reserved.of_blocks);

@@ -18,6 +18,7 @@
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
 #include "analyzer/turns/named.h"
+#include "analyzer/turns/trainers.h"
 #include "analyzer/uses/uses.h"
 #include "analyzer/views/groups.h"
 #include "cuda-pools.h"
@@ -210,6 +211,7 @@ struct mt_replay {
     struct mt_spans spans[MT_DEVICES];
     struct mt_visits visits;
     struct mt_named_turns named;
+    struct mt_trainers trainers;
     struct mt_turns turns; /* of the program's loop, if they are the iterations */
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* if question.whole_run */

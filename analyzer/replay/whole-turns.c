@@ -7,13 +7,19 @@
 #include <errno.h>
 #include <string.h>
 
+static uint64_t flags_of_loop(const struct mt_turns *turns)
+{
+    return (uint64_t)turns->threads << 8 | (uint64_t)turns->differ << 2 |
+           (uint64_t)turns->are_steps << 1 | turns->in_forward;
+}
+
 int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_turns *turns = &replay->turns;
     if (slot || i || !(turns->n || turns->frame))
         return 0;
-    const uint64_t numbers[MT_LOOP_NUMBERS] = {turns->stack,      turns->line, turns->thread,
-                                               turns->in_forward, turns->end,  turns->named};
+    const uint64_t numbers[MT_LOOP_NUMBERS] = {
+        turns->stack, turns->line, turns->thread, flags_of_loop(turns), turns->end, turns->named};
     memcpy(number, numbers, sizeof numbers);
     return 1;
 }
@@ -26,7 +32,10 @@ int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *
     mt_turns_name(turns, replay->definitions, (uint32_t)number[0]);
     turns->line = (uint32_t)number[1];
     turns->thread = (uint32_t)number[2];
-    turns->in_forward = number[3] != 0;
+    turns->in_forward = number[3] & 1;
+    turns->are_steps = number[3] >> 1 & 1;
+    turns->differ = number[3] >> 2 & 1;
+    turns->threads = (uint32_t)(number[3] >> 8);
     turns->end = number[4];
     turns->named = (uint32_t)number[5];
     if (turns->named)
@@ -106,9 +115,7 @@ void mt_whole_clear_turn_spans(struct mt_replay *replay, unsigned slot)
 {
     struct mt_spans *spans = &replay->spans[slot];
     spans->n = 0;
-    spans->iterations = (uint32_t)replay->turns.n;
-    spans->counted = replay->turns.named ? MT_COUNTED_RANGES : MT_COUNTED_TURNS;
-    spans->turns = spans->loop = &replay->turns;
+    mt_spans_count_turns(spans, &replay->turns);
 }
 
 int mt_whole_take_turn_span(struct mt_replay *replay, unsigned slot, const uint64_t *number)

@@ -6,7 +6,8 @@
 
 #include "replay.h"
 
-/* The program's loop: stack, line, thread, whether it calls modules, the event that ends it, and
+/* The program's loop: stack, line, thread, flags (bit 0: it calls modules, 1: its turns are steps, 2:
+ * other threads have other numbers of turns; from 8: how many threads), the event that ends it, and
  * the string of ranges that are its turns. */
 #define MT_LOOP_NUMBERS 6u
 #define MT_LOOP_ENDS (1u << 4) /* bits of the numbers that are events */

@@ -66,16 +66,21 @@ static const char *counted_text(const struct mt_spans *spans, char *out, size_t 
                                         [MT_COUNTED_REQUESTS] = "",
                                         [MT_COUNTED_NOT] = ""};
     char loop[300];
-    if (spans->turns)
+    if (spans->turns && !spans->turns->are_steps)
         snprintf(out, size, spans->turns->named ? "by %s" : "turns of %s",
                  mt_loop_text(spans->turns, loop, sizeof loop));
-    else if (spans->loop)
+    else if (spans->loop && spans->loop->frame)
         snprintf(out, size, "%s in %s%s",
                  spans->counted == MT_COUNTED_STEPS ? "steps" : "backward passes",
                  spans->loop->caller ? "" : "the loop at ",
                  mt_loop_text(spans->loop, loop, sizeof loop));
     else
         snprintf(out, size, "%s", texts[spans->counted]);
+    if (spans->turns && spans->turns->threads > 1) {
+        size_t used = strlen(out);
+        snprintf(out + used, size - used, ", in %s %" PRIu32 " threads",
+                 spans->turns->differ ? "the busiest of" : "each of", spans->turns->threads);
+    }
     return out;
 }
 

@@ -10,6 +10,7 @@
 #define AGAIN_LEAST 5u /* turns but the first */
 #define LEAST_AGAIN 3u /* turns that are only perhaps some */
 #define OFTEN 3u       /* times a turn */
+#define THREADS_MOST 256u /* with the same loop; others are left out */
 #define NEARLY(part, all) (10 * (part) >= 9 * (all))
 
 #define SIGN(sign) (1u << MT_TURN_##sign)
@@ -251,6 +252,46 @@ static uint64_t loops_at_end(const struct mt_loop_finder *f, uint32_t thread, si
     return place ? f->node[place - 1].in : 0;
 }
 
+static bool is_same_loop(const struct mt_found_loop *loop, const struct mt_turns *turns)
+{
+    return loop->line == turns->line && !strcmp(loop->frame->function, turns->frame->function) &&
+           !strcmp(loop->frame->file, turns->frame->file);
+}
+
+/* Note of a loop that another thread runs it, too. *f: a cleared finder. */
+static int note_thread(struct mt_loop_finder *f, struct mt_turns *turns, uint32_t thread,
+                       size_t first, size_t end, bool is_broken_off)
+{
+    struct mt_turns other = {.thread = thread};
+    int rc = mt_loops_find(f, first, end, thread);
+    for (unsigned i = 0; !rc && !other.n && i < f->n_loops; i++)
+        if (is_same_loop(&f->loop[i], turns))
+            rc = take_loop(f, &other, i, first, end, is_broken_off);
+    turns->threads += other.n ? 1 + !turns->threads : 0;
+    turns->differ |= other.n && other.n != turns->n;
+    mt_turns_clear(&other);
+    return rc;
+}
+
+/* Note how many threads run the loop, and whether as often. */
+static int note_threads(struct mt_loop_finder *f, struct mt_turns *turns, size_t first, size_t end,
+                        bool is_broken_off)
+{
+    const struct mt_loop_finder empty = {.visits = f->visits, .definitions = f->definitions};
+    bool is_known[THREADS_MOST] = {0};
+    int rc = 0;
+    for (size_t i = first; !rc && turns->n > 1 && i < end; i++) {
+        uint32_t thread = empty.visits->visit[i].thread;
+        if (thread == turns->thread || thread >= THREADS_MOST || is_known[thread])
+            continue;
+        is_known[thread] = true;
+        mt_loops_clear(f);
+        *f = empty;
+        rc = note_thread(f, turns, thread, first, end, is_broken_off);
+    }
+    return rc;
+}
+
 int mt_turns_find(struct mt_turns *turns, const struct mt_visits *visits,
                   const struct mt_definitions *definitions, const struct mt_turns_range *range)
 {
@@ -268,6 +309,8 @@ int mt_turns_find(struct mt_turns *turns, const struct mt_visits *visits,
     int loop = rc ? -1 : choose(f, at_end);
     if (loop >= 0)
         rc = take_loop(f, turns, (unsigned)loop, begin, end, range->is_broken_off);
+    if (!rc && loop >= 0)
+        rc = note_threads(f, turns, begin, end, range->is_broken_off);
     mt_loops_clear(f);
     free(f);
     return rc;
@@ -374,8 +417,9 @@ int mt_turns_find_around(struct mt_turns *turns, const struct mt_visits *visits,
     if (!f)
         return -ENOMEM;
     *f = (struct mt_loop_finder){.visits = visits, .definitions = definitions};
-    turns->thread = first < visits->n ? visits->visit[first].thread
-                                      : mt_loops_busiest(visits, begin, visits->n);
+    if (!turns->thread)
+        turns->thread = first < visits->n ? visits->visit[first].thread
+                                          : mt_loops_busiest(visits, begin, visits->n);
     int rc = mt_loops_find(f, 0, visits->n, turns->thread);
     if (!rc)
         rc = find_around(f, turns, event, n);
@@ -426,7 +470,7 @@ int mt_spans_turn(struct mt_spans *spans, const struct mt_turns *turns)
         }
         struct mt_span span = *part; /* numbering has changed what it is */
         span.phase = spans->span[of].phase;
-        span.is_apart = spans->span[of].is_apart;
+        span.is_apart = spans->span[of].is_apart && turns->threads < 2;
         span.serving = spans->span[of].serving;
         span.iteration = iteration;
         span.is_past = is_after;
@@ -438,8 +482,15 @@ int mt_spans_turn(struct mt_spans *spans, const struct mt_turns *turns)
     spans->span = shrunk ? shrunk : cut;
     spans->n = n;
     spans->capacity = shrunk ? n : n_parts;
-    spans->iterations = (uint32_t)turns->n;
-    spans->counted = turns->named ? MT_COUNTED_RANGES : MT_COUNTED_TURNS;
-    spans->turns = spans->loop = turns;
+    mt_spans_count_turns(spans, turns);
     return 0;
+}
+
+void mt_spans_count_turns(struct mt_spans *spans, const struct mt_turns *turns)
+{
+    spans->iterations = (uint32_t)turns->n;
+    spans->counted = turns->named       ? MT_COUNTED_RANGES
+                     : turns->are_steps ? MT_COUNTED_STEPS
+                                        : MT_COUNTED_TURNS;
+    spans->turns = spans->loop = turns;
 }

@@ -18,6 +18,9 @@ struct mt_turns {
     uint32_t stack;                /* of frame */
     uint32_t line;                 /* that begins it; a line in it if the source is not known */
     uint32_t thread;               /* that runs it */
+    uint32_t threads;              /* that run it; 0: only this one, */
+    bool differ;                   /* and not all as often: this one is the busiest */
+    bool are_steps;                /* an optimizer's, in the loop (trainers.h) */
     bool in_forward;               /* modules are called in it */
     uint32_t named;                /* string id of ranges that are the turns (named.h); 0: none */
     char name[64];                 /* theirs, without numbers */
@@ -47,7 +50,8 @@ void mt_turns_name(struct mt_turns *turns, const struct mt_definitions *definiti
 /* Find in the same way, among all visits, the innermost loop that contains nearly all iterations of
  * a program that trains, which begin with these events, if each of its turns has several of them
  * (GANs step twice per turn). Otherwise find the innermost one that has one of them a turn, or else
- * the outermost one, without its turns (n is 0). */
+ * the outermost one, without its turns (n is 0). turns->thread: the program's one that trains; 0:
+ * unknown. */
 int mt_turns_find_around(struct mt_turns *turns, const struct mt_visits *visits,
                          const struct mt_definitions *definitions, const uint64_t *event, size_t n);
 void mt_turns_clear(struct mt_turns *turns);
@@ -57,5 +61,8 @@ uint32_t mt_turns_at(const struct mt_turns *turns, uint64_t event);
 
 /* Let iterations be turns: cut a device's spans where these begin and end. 0 or -ENOMEM. */
 int mt_spans_turn(struct mt_spans *spans, const struct mt_turns *turns);
+
+/* Note of spans that are cut so how their iterations are counted. */
+void mt_spans_count_turns(struct mt_spans *spans, const struct mt_turns *turns);
 
 #endif

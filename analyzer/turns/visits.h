@@ -69,14 +69,13 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
                          const struct mt_event *event, const struct mt_when *now, uint64_t number);
 
 /* Note an allocation of an event, outside of backward and steps: lines before these show a loop.
- * 0 or -ENOMEM. */
+ * phase: the thread's; others may be elsewhere. 0 or -ENOMEM. */
 static inline int mt_visits_note(struct mt_visits *visits, const struct mt_definitions *definitions,
                                  const struct mt_event *event, const struct mt_when *now,
-                                 uint64_t number)
+                                 uint8_t phase, uint64_t number)
 {
     struct mt_visitor *visitor = &visits->visitors[event->thread % MT_VISITORS];
-    if (visits->is_off || !event->stack || now->phase == MT_PHASE_BACKWARD ||
-        now->phase == MT_PHASE_STEP)
+    if (visits->is_off || !event->stack || phase == MT_PHASE_BACKWARD || phase == MT_PHASE_STEP)
         return 0;
     if (event->stack >= visits->n_codes || visitor->thread != event->thread ||
         visits->last_thread != event->thread || visitor->run != now->run)

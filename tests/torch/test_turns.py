@@ -20,14 +20,20 @@ WAYS = {"evaluate": (9, None), "losses": (11, -1), "build": (7, 4 * MIB), "trial
 # What counts where turns do not, or are not known.
 OTHERS = {"train": (12, "optimizer steps"), "steps": (10, "optimizer steps"), "whole_epochs": (12, "optimizer steps"),
           "accumulation": (3, "optimizer steps"), "microbatches": (5, "optimizer steps"), "trainer": (9, "optimizer steps"),
-          "unlooped": (2, "optimizer steps"), "bare": (7, "backward passes"), "once": (1, "forward passes"), "in_a_row": (0, "none"),
+          "unlooped": (2, "optimizer steps"), "trainers": (12, "optimizer steps"), "bare": (7, "backward passes"), "once": (1, "forward passes"), "in_a_row": (0, "none"),
           "called_twice": (0, "none")}
+# Loops that several threads run, some of them more often.
+THREADS = {"parallel", "trainers"}
 # What only a loop around the iterations leaves: after how many of them, bytes each time.
 EPOCHS = {"epoch_history": (8, 16 * MIB), "epoch_scores": (6, 16 * MIB), "epoch_copies": (5, 4 * (MIB + 2048))}
 
 
 def told(command, trace, *options):
     return json.loads(must_run([MEMTAP, command, "--format", "json", *options, trace]).stdout)
+
+
+def in_threads(way):
+    return ", in the busiest of 2 threads" if way in THREADS else ""
 
 
 def record(forks, folder, way, ends=0):
@@ -48,7 +54,7 @@ def one(forks, folder, way, turns, left):
     equal(f"{way}: counted by", device["counted_by"], "turns of a loop")
     if device["loop"]:
         equal(f"{way}: loop", (Path(device["loop"]["file"]).name, device["loop"]["line"]), (PROGRAM.name, harness.marked(PROGRAM, "LOOP", way)))
-    check(f"(turns of turns.py:{harness.marked(PROGRAM, 'LOOP', way)})" in text, f"{way}: the report says how it counted")
+    check(f"(turns of turns.py:{harness.marked(PROGRAM, 'LOOP', way)}{in_threads(way)})" in text, f"{way}: the report says how it counted")
     if left is None:
         equal(f"{way}: growth", growth["per_iteration"], 0)
         check("behind" not in text, f"{way}: no word of growth")
@@ -73,7 +79,7 @@ def other(trace, way, count, by):
     if not equal(f"{way}: loop", named and (Path(named["file"]).name, named["line"]), line and (PROGRAM.name, line)) or not line:
         return
     where = f"a loop called from turns.py:{line}" if loop["called_from"] else f"the loop at turns.py:{line}"
-    check(f"({by.removeprefix('optimizer ')} in {where})" in text, f"{way}: the report names the loop", text[:800])
+    check(f"({by.removeprefix('optimizer ')} in {where}{in_threads(way)})" in text, f"{way}: the report names the loop", text[:800])
 
 
 def main():

@@ -409,6 +409,19 @@ def learn(net, optimizer, x):
     optimizer.zero_grad()
 
 
+def trainers():
+    """Two threads train at the same time, and one of them longer."""
+    def train(net, n):
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(n):  # LOOP trainers
+            learn(net, optimizer, torch.ones(256, 512, device="cuda"))
+    several = [threading.Thread(target=train, args=(model(), n)) for n in (12, 5)]
+    for thread in several:
+        thread.start()
+    for thread in several:
+        thread.join()
+
+
 def steps():
     """Epochs of batches: each step is one."""
     net = model()
