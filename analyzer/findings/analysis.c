@@ -286,6 +286,7 @@ static int find_lines_of_growth(struct mt_analysis *analysis, const char *path,
         struct mt_growth ours = *to; /* at_last's destroys the lines that are replaced */
         to->site = from->site;
         to->n = from->n;
+        to->before = from->before;
         from->site = ours.site;
         from->n = ours.n;
     }

@@ -169,7 +169,8 @@ struct mt_growth {
     uint64_t per_iteration;      /* bytes; 0: nothing grows */
     struct mt_growth_site *site; /* the largest first */
     size_t n;
-    bool is_likely; /* there are few iterations: it may grow */
+    uint32_t before; /* iterations that may have left the sites' blocks; 0: unknown */
+    bool is_likely;  /* there are few iterations: it may grow */
     /* Of an evaluation's loop, which lets go of it at its end: its turns; else NULL. */
     struct mt_turns *turns;
 };

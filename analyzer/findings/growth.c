@@ -131,6 +131,10 @@ static int find(struct mt_growth *growth, const struct mt_device *device,
     }
     qsort(remnants, n, sizeof *remnants, by_place_and_iteration);
     int rc = add_sites(growth, device, remnants, n, least);
+    uint32_t now = forwards        ? 0
+                   : growth->turns ? mt_turns_at(growth->turns, device->at.event)
+                                   : device->span->iteration;
+    growth->before = now ? now - 1 : 0;
     free(remnants);
     return rc;
 }

@@ -83,8 +83,8 @@ void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const st
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
-/* Print a row of it; each: "iteration", "step", "forward". */
-void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,
+/* Print a row of it, a site's; each: "iteration", "step", "forward". */
+void mt_page_growth_site(const struct mt_page *page, const struct mt_growth *growth, size_t site,
                          const char *each);
 /* Print a line of what keeps most of so many bytes, if it is known: below a row about them. */
 void mt_page_held(const struct mt_page *page, const struct mt_held_most *held, uint64_t bytes);

@@ -258,7 +258,7 @@ static void print_forwards(const struct mt_page *page, const struct mt_oom_story
         return;
     fputs("\nLeft behind by forwards without a backward:\n", page->out);
     for (size_t i = 0; i < kept->n && i < SITES_SHOWN; i++)
-        mt_page_growth_site(page, &kept->site[i], "forward");
+        mt_page_growth_site(page, kept, i, "forward");
 }
 
 #define ADVICE_INDENT 32

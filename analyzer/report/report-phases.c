@@ -152,15 +152,19 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
                 mt_size_text(less, distance), mt_category_noun(category));
 }
 
-void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,
+void mt_page_growth_site(const struct mt_page *page, const struct mt_growth *growth, size_t site,
                          const char *each)
 {
-    char size[MT_SIZE_TEXT], place[160];
-    mt_page_place(page, site->line, place, sizeof place, 38);
-    fprintf(page->out, "%11s in %u %ss %c%-15s %s\n", mt_size_text(size, site->bytes),
-            site->iterations, each, mt_certainty_mark(site->certainty),
-            mt_categories[site->category].label, place);
-    mt_page_held(page, &site->held, site->bytes);
+    const struct mt_growth_site *row = &growth->site[site];
+    char size[MT_SIZE_TEXT], count[32], place[160];
+    mt_page_place(page, row->line, place, sizeof place, 38);
+    if (row->iterations < growth->before)
+        snprintf(count, sizeof count, "%u of %u", row->iterations, growth->before);
+    else
+        snprintf(count, sizeof count, "%u", row->iterations);
+    fprintf(page->out, "%11s in %s %ss %c%-15s %s\n", mt_size_text(size, row->bytes), count, each,
+            mt_certainty_mark(row->certainty), mt_categories[row->category].label, place);
+    mt_page_held(page, &row->held, row->bytes);
 }
 
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
@@ -184,9 +188,7 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
     if (!growth->n)
         fputs("No line leaves blocks behind: larger blocks replace smaller ones.\n", page->out);
     size_t rows = mt_filter_rows(mt_page_filter(page), growth->n, GROWTH_SHOWN);
-    for (size_t i = 0; i < rows; i++) {
-        const struct mt_growth_site *site = &growth->site[i];
-        if (mt_filter_has(mt_page_filter(page), site->category))
-            mt_page_growth_site(page, site, word);
-    }
+    for (size_t i = 0; i < rows; i++)
+        if (mt_filter_has(mt_page_filter(page), growth->site[i].category))
+            mt_page_growth_site(page, growth, i, word);
 }

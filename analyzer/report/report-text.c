@@ -131,6 +131,40 @@ static void print_groups(const struct mt_page *page, const struct mt_device *dev
     mt_page_rest(page, device->groups.n - n);
 }
 
+static void print_device(const struct mt_page *page, const struct mt_device *device)
+{
+    print_peak(page, device);
+    mt_page_categories(page, device);
+    mt_page_movement(page, device);
+    print_filter(page, device);
+    if (page->analysis->replay.question.by == MT_BY_SITE)
+        mt_page_sites(page, device, SITES_SHOWN);
+    else if (page->analysis->replay.question.by == MT_BY_MODULE)
+        mt_page_modules(page, device);
+    else
+        print_groups(page, device, page->analysis->replay.question.by);
+    mt_page_serving(page, device);
+    mt_page_ranges(page, device);
+    mt_page_precision(page, device);
+    mt_page_cached(page, device);
+    mt_page_balance(page, device);
+    mt_page_cuda_pools(page, device);
+    mt_page_growth(page, device);
+    mt_page_leaks(page, device);
+    mt_page_idle(page, device);
+    mt_page_unneeded(page, device);
+    mt_page_timeline(page, device);
+}
+
+/* Return the device that the first sentences are about; NULL: there is none. */
+static const struct mt_device *first_device(const struct mt_analysis *analysis)
+{
+    const struct mt_oom *oom = mt_replay_last_oom(&analysis->replay);
+    const struct mt_device *failed =
+        oom && !oom->went_on ? mt_analysis_device(analysis, oom->device) : NULL;
+    return failed ? failed : mt_analysis_main_device(analysis);
+}
+
 void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
@@ -142,32 +176,14 @@ void mt_report_text(const struct mt_analysis *analysis, FILE *out, const struct 
 void mt_report_details(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
+    const struct mt_device *first = first_device(analysis);
     mt_page_head(&page);
     print_oom(&page);
-    for (size_t i = 0; i < analysis->n_devices; i++) {
-        const struct mt_device *device = &analysis->devices[i];
-        print_peak(&page, device);
-        mt_page_categories(&page, device);
-        mt_page_movement(&page, device);
-        print_filter(&page, device);
-        if (analysis->replay.question.by == MT_BY_SITE)
-            mt_page_sites(&page, device, SITES_SHOWN);
-        else if (analysis->replay.question.by == MT_BY_MODULE)
-            mt_page_modules(&page, device);
-        else
-            print_groups(&page, device, analysis->replay.question.by);
-        mt_page_serving(&page, device);
-        mt_page_ranges(&page, device);
-        mt_page_precision(&page, device);
-        mt_page_cached(&page, device);
-        mt_page_balance(&page, device);
-        mt_page_cuda_pools(&page, device);
-        mt_page_growth(&page, device);
-        mt_page_leaks(&page, device);
-        mt_page_idle(&page, device);
-        mt_page_unneeded(&page, device);
-        mt_page_timeline(&page, device);
-    }
+    if (first)
+        print_device(&page, first);
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (&analysis->devices[i] != first)
+            print_device(&page, &analysis->devices[i]);
     if (!analysis->n_devices)
         fputs("\nNo device memory was allocated.\n", out);
     mt_page_host(&page);
