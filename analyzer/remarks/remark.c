@@ -90,7 +90,8 @@ static uint64_t sum_of(const struct mt_sums *sums, uint32_t place, uint32_t turn
 
 /* Find the line that has allocated as much again in this turn of the loop as is still live of the
  * turn before, and nothing older. Iterations by steps or backward are no turns: what a turn loads
- * first counts in the one before; nor does another thread's. Growth has a sentence of its own. 0 or -ENOMEM. */
+ * first counts in the one before; nor does another thread's. Growth has a sentence of its own. 0 or
+ * -ENOMEM. */
 static int find_previous(struct mt_remark *remark, const struct mt_replay *replay,
                          const struct mt_device *device)
 {
@@ -99,7 +100,8 @@ static int find_previous(struct mt_remark *remark, const struct mt_replay *repla
     uint32_t now = turns && !turns->are_steps ? mt_turns_at(turns, device->at.event) : 0;
     struct mt_sums sums = {0};
     int rc = 0;
-    if (now < 2 || turns->threads || device->growth.per_iteration || (turns->end && device->at.event >= turns->end))
+    if (now < 2 || turns->threads || device->growth.per_iteration ||
+        (turns->end && device->at.event >= turns->end))
         return 0;
     for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
         const struct mt_verdict *verdict = &device->verdicts[i];

@@ -18,8 +18,8 @@ int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, u
     const struct mt_turns *turns = &replay->turns;
     if (slot || i || !(turns->n || turns->frame))
         return 0;
-    const uint64_t numbers[MT_LOOP_NUMBERS] = {
-        turns->stack, turns->line, turns->thread, flags_of_loop(turns), turns->end, turns->named};
+    const uint64_t numbers[MT_LOOP_NUMBERS] = {turns->stack,         turns->line, turns->thread,
+                                               flags_of_loop(turns), turns->end,  turns->named};
     memcpy(number, numbers, sizeof numbers);
     return 1;
 }

@@ -6,9 +6,9 @@
 
 #include "replay.h"
 
-/* The program's loop: stack, line, thread, flags (bit 0: it calls modules, 1: its turns are steps, 2:
- * other threads have other numbers of turns; from 8: how many threads), the event that ends it, and
- * the string of ranges that are its turns. */
+/* The program's loop: stack, line, thread, flags (bit 0: it calls modules, 1: its turns are steps,
+ * 2: other threads have other numbers of turns; from 8: how many threads), the event that ends it,
+ * and the string of ranges that are its turns. */
 #define MT_LOOP_NUMBERS 6u
 #define MT_LOOP_ENDS (1u << 4) /* bits of the numbers that are events */
 int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);

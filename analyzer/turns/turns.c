@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define AGAIN_LEAST 5u /* turns but the first */
-#define LEAST_AGAIN 3u /* turns that are only perhaps some */
-#define OFTEN 3u       /* times a turn */
+#define AGAIN_LEAST 5u    /* turns but the first */
+#define LEAST_AGAIN 3u    /* turns that are only perhaps some */
+#define OFTEN 3u          /* times a turn */
 #define THREADS_MOST 256u /* with the same loop; others are left out */
 #define NEARLY(part, all) (10 * (part) >= 9 * (all))
 
