@@ -272,8 +272,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return mt_replay_light(replay, event);
     replay->present.is_before =
         event->kind == MT_ALLOC && mt_is_from_before(replay->definitions, event->stack);
-    replay->present.thread = replay->present.is_before ? mt_tracker_thread(&replay->tracker, event)
-                                                       : mt_tracker_follow(&replay->tracker, event);
+    bool is_elsewhere = replay->present.is_before || event->kind == MT_USES; /* an earlier stack */
+    replay->present.thread = is_elsewhere ? mt_tracker_thread(&replay->tracker, event)
+                                          : mt_tracker_follow(&replay->tracker, event);
     if (!replay->present.thread)
         return -ENOMEM;
     switch (event->kind) {

@@ -148,6 +148,37 @@ def check_sparse(work, forks):
     check("Not needed at the peak: unknown" in harness.must_run([MEMTAP, "report", trace]).stdout, "unseen work is not told")
 
 
+def check_turns(work, forks):
+    """What a block's use says is of an earlier moment: the program's own loop has as many turns as without."""
+    script = Path(work) / "turns.py"
+    script.write_text("""
+import torch
+net = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.AdamW(net.parameters(), 0.1)
+def train(data):
+    net(data).square().sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+def evaluate(sets):
+    with torch.no_grad():
+        return torch.stack([net(one).square().sum() for one in sets]).mean()
+def main():
+    history = []
+    for turn in range(6):
+        train(torch.ones(64, 64, device="cuda"))
+        if turn % 3 == 2:
+            history.append(evaluate([torch.ones(64, 64, device="cuda") for _ in range(3)]))
+main()
+""")
+    found = []
+    for uses in ("1", "0"):
+        trace = Path(work) / f"turns-{uses}.mtap"
+        equal("it ends well", forks.run(trace, script, env={"MEMTAP_USES": uses})[0], 0)
+        device = json.loads(harness.must_run([MEMTAP, "report", "--format", "json", trace]).stdout)["devices"][0]
+        found.append([device["iterations"], device["loop"]["line"], *[device["peak"][key] for key in ("iteration", "phase")]])
+    equal("turns, their loop, the peak", found[0], found[1])
+
+
 def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks() as forks:
@@ -168,6 +199,7 @@ def main():
         check_killed(work, forks)
         check_late(work, forks)
         check_sparse(work, forks)
+        check_turns(work, forks)
         equal("without", (code, other, {"uses", "use", "unseen_work"} & read(plain)[1]), (0, output, set()))
     harness.finish()
 
