@@ -235,7 +235,10 @@ int mt_map_draw(struct mt_map *map, const struct mt_areas *areas, const struct m
     map->n_segments = map->n_blocks = 0;
     if (moment >= course->n)
         return 0;
-    int rc = collect_segments(map, areas, slot, course->event[moment]);
+    /* before a request failed, PyTorch gave back what it could, as in the reserved bytes */
+    uint32_t event = mt_reserved_at(course, moment)->event;
+    int rc = collect_segments(map, areas, slot,
+                              event > course->event[moment] ? event : course->event[moment]);
     if (!rc)
         rc = collect_blocks(map, lives, slot, moment);
     if (!rc) {

@@ -130,7 +130,8 @@ void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, 
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
             out[c] = (double)group[c];
         out[MT_BAND_MOMENT] = (double)moment;
-        out[MT_BAND_RESERVED] = moment < 0 ? 0 : (double)mt_reserved_at(course, (size_t)moment);
+        out[MT_BAND_RESERVED] =
+            moment < 0 ? 0 : (double)mt_reserved_at(course, (size_t)moment)->bytes;
         out[MT_BAND_LEAST] = (double)least_of(lives, course, moments);
     }
 }

@@ -6,6 +6,47 @@
 #include "life-facts.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Return the last request that failed, if it is not at the peak and holders were listed then. */
+static const struct mt_oom *listed_oom(const struct mt_analysis *peak)
+{
+    const struct mt_holders *holders = &peak->replay.holders;
+    const struct mt_oom *oom = mt_replay_last_oom(&peak->replay);
+    for (size_t i = 0; i < peak->n_devices && oom; i++)
+        if (peak->devices[i].device == oom->device &&
+            peak->devices[i].peak.allocated == oom->allocated)
+            return NULL;
+    for (unsigned i = 0; i < holders->n && oom; i++)
+        if (holders->list[i].moment == MT_HOLDERS_OOM)
+            return oom;
+    return NULL;
+}
+
+bool mt_may_be_held(const struct mt_analysis *peak, unsigned slot)
+{
+    const struct mt_oom *oom = listed_oom(peak);
+    return oom ? mt_device_slot(oom->device) == slot : mt_held_device(peak, slot) != NULL;
+}
+
+const struct mt_analysis *mt_held_analysis(struct mt_held_at_oom *at_oom,
+                                           const struct mt_analysis *peak)
+{
+    struct mt_question question = {.moment.kind = MT_AT_OOM};
+    if (!at_oom->is_made && at_oom->path && listed_oom(peak)) {
+        at_oom->is_made = true;
+        at_oom->is_there = !mt_analysis_create(&at_oom->analysis, at_oom->path, &question);
+    }
+    return at_oom->is_there ? &at_oom->analysis : peak;
+}
+
+void mt_held_at_oom_clear(struct mt_held_at_oom *at_oom)
+{
+    if (at_oom->is_made)
+        mt_analysis_destroy(&at_oom->analysis);
+    free(at_oom->path);
+    memset(at_oom, 0, sizeof *at_oom);
+}
 
 /* The chosen blocks, and the tree of those with holders. */
 struct held {

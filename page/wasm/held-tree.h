@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keeps memory alive at the moment that the report describes. */
+/* What keeps memory alive: when memory ran out, if the program listed it then, else at the peak. */
 #ifndef MT_PAGE_HELD_TREE_H
 #define MT_PAGE_HELD_TREE_H
 
 #include "lives.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+
+/* The analysis of the moment when memory ran out; of zeros. */
+struct mt_held_at_oom {
+    struct mt_analysis analysis;
+    char *path; /* the trace's, malloc'ed */
+    bool is_made, is_there;
+};
+
+/* Return whether holders of a slot's blocks may be known. */
+bool mt_may_be_held(const struct mt_analysis *peak, unsigned slot);
+
+/* Return the analysis of the moment whose holders are shown. It is made at the first call, as it
+ * reads the trace again. */
+const struct mt_analysis *mt_held_analysis(struct mt_held_at_oom *at_oom,
+                                           const struct mt_analysis *peak);
+void mt_held_at_oom_clear(struct mt_held_at_oom *at_oom);
 
 /* Make {"bytes", "live", "blocks", "time_ns", "children": [{"name", "place", "bytes", "blocks",
  * "only", "found", "category", "certainty", "life", "children"}]}: the blocks of a device whose

@@ -5,6 +5,7 @@
 #include "analyzer/holders/holder-words.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
+#include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/search.h"
 #include "trace-format/dtypes.h"
@@ -179,5 +180,23 @@ json_t *mt_ooms_json(const struct mt_lives *lives, const struct mt_replay *repla
     for (uint64_t i = mt_replay_first_oom(replay); i < replay->ooms.n; i++)
         json_array_append_new(
             array, oom_json(lives, replay->definitions, &replay->ooms.kept[i % MT_OOMS_KEPT]));
+    return array;
+}
+
+json_t *mt_spans_json(const struct mt_lives *lives, const struct mt_spans *spans, unsigned slot)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i];
+        size_t moment = mt_moment_at_event(&lives->course[slot], span->event);
+        char where[64];
+        mt_span_text(where, sizeof where, spans, span);
+        json_array_append_new(
+            array, json_pack("{s:I, s:I, s:s, s:b, s:s, s:I, s:I}", "moment", (json_int_t)moment,
+                             "time_ns", (json_int_t)span->time_ns, "phase",
+                             mt_phase_names[span->phase].label, "evaluates",
+                             mt_span_evaluates(span), "where", where, "iteration",
+                             (json_int_t)span->iteration, "most", (json_int_t)span->most));
+    }
     return array;
 }

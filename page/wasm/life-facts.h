@@ -47,4 +47,7 @@ json_t *mt_life_json(const struct mt_lives *lives, const struct mt_analysis *ana
  * stack. */
 json_t *mt_ooms_json(const struct mt_lives *lives, const struct mt_replay *replay);
 
+/* [{"moment", "time_ns", "phase", "evaluates", "where", "iteration", "most"}] of a device. */
+json_t *mt_spans_json(const struct mt_lives *lives, const struct mt_spans *spans, unsigned slot);
+
 #endif

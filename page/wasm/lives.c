@@ -299,9 +299,10 @@ size_t mt_moment_at_event(const struct mt_course *course, uint64_t event)
     return first_not(course->n, is_before_event, &(struct search){NULL, course, event});
 }
 
-uint64_t mt_reserved_at(const struct mt_course *course, size_t moment)
+const struct mt_reserved *mt_reserved_at(const struct mt_course *course, size_t moment)
 {
+    static const struct mt_reserved none = {0};
     size_t next =
         first_not(course->n_reserved, is_reserved_by, &(struct search){NULL, course, moment});
-    return next ? course->reserved[next - 1].bytes : 0;
+    return next ? &course->reserved[next - 1] : &none;
 }

@@ -144,7 +144,7 @@ static inline uint64_t mt_moment_ns(const struct mt_lives *lives, const struct m
 size_t mt_moment_at_ns(const struct mt_lives *lives, const struct mt_course *course, uint64_t ns);
 size_t mt_moment_at_event(const struct mt_course *course, uint64_t event);
 
-/* Return the reserved bytes after a moment. */
-uint64_t mt_reserved_at(const struct mt_course *course, size_t moment);
+/* Return the last change of the reserved bytes after a moment; of zeros: there was none. */
+const struct mt_reserved *mt_reserved_at(const struct mt_course *course, size_t moment);
 
 #endif

@@ -27,6 +27,7 @@
 
 static struct {
     struct mt_analysis analysis;
+    struct mt_held_at_oom at_oom;
     struct mt_lives lives;
     struct mt_strips strips;
     struct mt_areas areas;
@@ -54,6 +55,7 @@ static void close_trace(void)
 {
     if (page.is_open)
         mt_analysis_destroy(&page.analysis);
+    mt_held_at_oom_clear(&page.at_oom);
     mt_lives_clear(&page.lives);
     mt_strips_clear(&page.strips);
     mt_areas_clear(&page.areas);
@@ -79,6 +81,7 @@ EXPORT("open") int mt_web_open(const char *path)
 {
     struct mt_question question = {0};
     close_trace();
+    page.at_oom.path = strdup(path);
     mt_lives_query(&page.lives, &question);
     page.saw = (struct mt_watcher){.saw = saw};
     question.watcher = &page.saw;
@@ -186,29 +189,14 @@ EXPORT("devices") json_t *mt_web_devices(void)
                       (json_int_t)peak_moment(slot), "reserved",
                       (json_int_t)page.analysis.replay.reserved.most[slot].reserved, "memory",
                       (json_int_t)page.analysis.replay.samples.last[slot].total, "held",
-                      mt_held_device(&page.analysis, slot) != NULL, "uses", page.lives.n_uses > 0));
+                      mt_may_be_held(&page.analysis, slot), "uses", page.lives.n_uses > 0));
     }
     return array;
 }
 
-/* [{"moment", "time_ns", "phase", "evaluates", "where", "iteration", "most"}] of a device. */
 EXPORT("spans") json_t *mt_web_spans(unsigned slot)
 {
-    const struct mt_spans *spans = &page.analysis.replay.spans[slot];
-    json_t *array = json_array();
-    for (size_t i = 0; i < spans->n; i++) {
-        const struct mt_span *span = &spans->span[i];
-        size_t moment = mt_moment_at_event(&page.lives.course[slot], span->event);
-        char where[64];
-        mt_span_text(where, sizeof where, spans, span);
-        json_array_append_new(
-            array, json_pack("{s:I, s:I, s:s, s:b, s:s, s:I, s:I}", "moment", (json_int_t)moment,
-                             "time_ns", (json_int_t)span->time_ns, "phase",
-                             mt_phase_names[span->phase].label, "evaluates",
-                             mt_span_evaluates(span), "where", where, "iteration",
-                             (json_int_t)span->iteration, "most", (json_int_t)span->most));
-    }
-    return array;
+    return mt_spans_json(&page.lives, &page.analysis.replay.spans[slot], slot);
 }
 
 /* Return page.numbers with room for so many; NULL: no memory. */
@@ -397,6 +385,11 @@ EXPORT("between") const double *mt_web_between(unsigned slot, double since, doub
     return out;
 }
 
+static const struct mt_analysis *of_holders(void)
+{
+    return mt_held_analysis(&page.at_oom, &page.analysis);
+}
+
 static struct mt_who_question question_of(unsigned slot, int by, double at, double since,
                                           int category)
 {
@@ -427,7 +420,7 @@ json_t *mt_web_table(unsigned slot, double at, double since, int category, bool 
 {
     struct mt_who_question question = question_of(slot, 0, at, since, category);
     question.is_found = is_found != 0;
-    return mt_who_table(&page.lives, &page.analysis, &question);
+    return mt_who_table(&page.lives, of_holders(), &question);
 }
 
 EXPORT("temporary")
@@ -461,7 +454,7 @@ EXPORT("life") json_t *mt_web_life(double number)
 {
     if (number < 0 || number >= (double)page.lives.n)
         return json_null();
-    return mt_life_json(&page.lives, &page.analysis, mt_life(&page.lives, (size_t)number));
+    return mt_life_json(&page.lives, of_holders(), mt_life(&page.lives, (size_t)number));
 }
 
 /* Return three numbers of a block: enum mt_origin, the bytes that CUDA handed out for it, and the
@@ -495,5 +488,5 @@ EXPORT("area") json_t *mt_web_area(double number)
 
 EXPORT("held") json_t *mt_web_held(unsigned slot, int category)
 {
-    return mt_held_tree_json(&page.lives, &page.analysis, slot, category);
+    return mt_held_tree_json(&page.lives, of_holders(), slot, category);
 }

@@ -78,7 +78,7 @@ static void held_nothing(struct mt_builder *b)
     mt_build_end(b);
 }
 
-/* A request that no card of that size serves. */
+/* A request that no card of that size serves; before it failed, PyTorch gave back its cache. */
 static void oom_larger(struct mt_builder *b)
 {
     mt_build_info(b, "command=python distances.py");
@@ -86,6 +86,11 @@ static void oom_larger(struct mt_builder *b)
     mt_build_on(b, 0, 1, mt_build_stack(b, "/home/user/distances.py:4 main", NULL));
     mt_build_event(b, MT_CUDA_MALLOC, 0x7f0000000000, 20 * MT_MIB, 0);
     mt_build_alloc(b, 0x7f0000000000, 20 * MT_MIB);
+    mt_build_event(b, MT_CUDA_MALLOC, 0x7f0010000000, 24 * MT_MIB, 0);
+    mt_build_alloc(b, 0x7f0010000000, 24 * MT_MIB);
+    mt_build_free(b, 0x7f0010000000);
+    mt_build_event(b, MT_CUDA_MALLOC, 0, 1200 * MT_MIB, 2);
+    mt_build_event(b, MT_CUDA_FREE, 0x7f0010000000, MT_API_CUDA_FREE, 0);
     mt_build_event(b, MT_CUDA_MALLOC, 0, 1200 * MT_MIB, 2);
     mt_build_event(b, MT_OOM, 1200 * MT_MIB, 20 * MT_MIB, 20 * MT_MIB);
     mt_build_event4(b, MT_DEVICE_MEMORY, 1000 * MT_MIB, 680 * MT_MIB, 320 * MT_MIB, 0);

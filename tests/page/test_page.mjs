@@ -449,6 +449,18 @@ async function outOfMemory(trace) {
       `its "${begins}" opens below them`);
   }
   check((await page.textContent("#panel-report pre")).startsWith(story.slice(0, 300)), "the report begins with the story");
+  await page.click("#tab-map");
+  await answered(page);
+  const map = await page.textContent("#panel-map .said");
+  check(!/segments?,/.test(map) || !trace.startsWith(folder) || map.includes(`, ${size(reserved)}: ${size(allocated)} in blocks`), `the map is that of the failed request: ${map}`);
+  const listed = spawnSync(memtap, ["holders", "--at", "oom", trace], { encoding: "utf8" }).stdout.match(/^device \d+: (\S+ \S+) at /m);
+  check(!listed === !(await page.isVisible("#tab-held")), "what was listed when memory ran out has a view");
+  if (listed) {
+    await page.click("#tab-held");
+    await page.waitForSelector("#panel-held .box");
+    const said = await page.textContent("#panel-held .said");
+    check(said.includes(` of the ${listed[1]} live at `), `what keeps memory is of the failed request: ${said}, ${listed}`);
+  }
   const where = / on device (\d+)/.exec(first)?.[1], chosen = () => page.evaluate(() => document.getElementById("device")?.selectedOptions[0].textContent);
   if (await page.$("#device")) {
     check(await chosen() === `device ${where}`, `the device that ran out is shown: ${await chosen()}`);
@@ -641,7 +653,7 @@ await main([
   () => suggests(training),
   () => holders(join(folder, "held.mtap")),
   () => sources(training),
-  () => outOfMemory(join(folder, "oom.mtap")), () => outOfMemory(join(import.meta.dirname, "../golden/version-1.mtap")),
+  ...["oom", "oom-larger", "held-oom"].map((name) => () => outOfMemory(join(folder, `${name}.mtap`))), () => outOfMemory(join(import.meta.dirname, "../golden/version-1.mtap")),
   () => stacks(join(folder, "phases.mtap")),
   () => map(join(folder, "fragmented.mtap")),
   () => events("oom"), () => events("fragmented"), manyEvents,
