@@ -83,6 +83,42 @@ static int find_leaks(struct mt_sums *leaks, const struct mt_replay *replay, uns
     return 0;
 }
 
+struct made {
+    uint64_t event, size;
+};
+
+MT_ORDER(by_event, struct made, MT_RISING(event))
+
+#define RISING_LEAST 8u
+
+/* Find whether the blocks of the stack with most bytes are each larger than the one before. */
+static int find_rising(struct mt_device *device)
+{
+    struct mt_sums sums = {0};
+    struct made *made = calloc(device->n_verdicts + 1, sizeof *made);
+    uint32_t n = 0, rises = 1;
+    int rc = made ? 0 : -ENOMEM;
+    for (size_t i = 0; !rc && i < device->n_verdicts; i++)
+        rc =
+            mt_sums_count(&sums, device->verdicts[i].block->stack, device->verdicts[i].block->size);
+    mt_sums_sort(&sums);
+    uint32_t stack = !rc && sums.n ? sums.sum[0].stack : 0;
+    for (size_t i = 0; stack && i < device->n_verdicts; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        if (block->stack == stack)
+            made[n++] = (struct made){mt_block_event(block), block->size};
+    }
+    if (n)
+        qsort(made, n, sizeof *made, by_event);
+    while (rises < n && made[rises].size > made[rises - 1].size)
+        rises++;
+    if (n >= RISING_LEAST && rises == n)
+        device->rising = (struct mt_rising){stack, n, made[0].size, made[n - 1].size};
+    mt_sums_clear(&sums);
+    free(made);
+    return rc;
+}
+
 /* Return the pool of the request that failed, if that is the moment. */
 static uint16_t own_pool(const struct mt_replay *replay, unsigned slot)
 {
@@ -173,7 +209,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
         rc = mt_groups_collect(&device->groups, &naming, replay->question.by, device->shown,
                                device->n_shown);
     if (!rc && device->of_cuda)
-        rc = find_leaks(&device->leaks, replay, slot);
+        rc = find_leaks(&device->leaks, replay, slot) ?: find_rising(device);
     if (!rc && device->of_cuda)
         rc = mt_idle_find(&device->idle, replay,
                           device->is_peak ? device->at.time_ns : replay->at_moment.time_ns,

@@ -242,6 +242,13 @@ struct mt_share {
     uint64_t bytes, blocks;
 };
 
+/* Allocations from one stack that are live at the moment, each larger than the one before: none of
+ * them serves the next request. */
+struct mt_rising {
+    uint32_t stack, n;    /* n 0: there are none */
+    uint64_t least, most; /* bytes of the first and the last */
+};
+
 struct mt_device {
     int device;                /* CUDA's index, MT_NO_DEVICE: unknown */
     int of_cuda;               /* no PyTorch block was seen: blocks are CUDA's */
@@ -275,6 +282,7 @@ struct mt_device {
     struct mt_serving_budget serving;
     struct mt_cache_room cache_room;
     struct mt_foreign_pool foreign_pool; /* if of_cuda */
+    struct mt_rising rising;             /* if of_cuda: of the line with most bytes */
     struct mt_sums leaks;                /* if of_cuda: live at the end of a complete trace */
     struct mt_idle idle;                 /* the same */
     struct mt_unneeded unneeded;

@@ -122,6 +122,8 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "private_pools",
                         mt_json_private_pools(&story->device->private_pools));
     json_object_set_new(object, "cuda_pools", mt_json_cuda_pools(analysis, story->device));
+    if (story->device->rising.n)
+        json_object_set_new(object, "rising", mt_json_rising(d, &story->device->rising));
     json_object_set_new(object, "cuda", mt_json_number(story->device->at.cuda_bytes));
     json_object_set_new(object, "precision", mt_json_precision(&story->device->precision));
     json_object_set_new(object, "balance", mt_json_balance(&story->device->balance));

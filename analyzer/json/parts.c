@@ -91,6 +91,13 @@ json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *de
     return array;
 }
 
+json_t *mt_json_rising(const struct mt_definitions *definitions, const struct mt_rising *rising)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "allocations", mt_json_number(rising->n), "smallest",
+                     mt_json_number(rising->least), "largest", mt_json_number(rising->most), "line",
+                     mt_json_frame(definitions, mt_stack_line(definitions, rising->stack)));
+}
+
 static json_t *kept_json(const struct mt_definitions *definitions, const struct mt_cuda_pool *pool)
 {
     if (!pool->kept.bytes)

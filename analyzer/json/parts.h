@@ -20,6 +20,7 @@ json_t *mt_json_private_pools(const struct mt_private_pools *pools);
  * reserved memory. */
 json_t *mt_json_cached(const struct mt_definitions *definitions, const struct mt_cached *cached,
                        bool is_moment);
+json_t *mt_json_rising(const struct mt_definitions *definitions, const struct mt_rising *rising);
 /* Make those of a device. */
 json_t *mt_json_cuda_pools(const struct mt_analysis *analysis, const struct mt_device *device);
 json_t *mt_json_pool(const struct mt_pool_state *pool);

@@ -237,6 +237,9 @@ static json_t *devices(const struct mt_analysis *analysis)
         if (device->of_cuda && analysis->replay.survey.complete)
             json_object_set_new(object, "not_freed",
                                 mt_json_sums(analysis->replay.definitions, &device->leaks));
+        if (device->rising.n)
+            json_object_set_new(object, "rising",
+                                mt_json_rising(analysis->replay.definitions, &device->rising));
         if (device->n_held)
             json_object_set_new(object, "held", mt_json_held_kinds(device));
         if (device->idle.is_known)

@@ -323,6 +323,27 @@ static void say_leaks(const struct mt_analysis *analysis, const struct mt_device
     fputs("; memtap stacks --at end shows it.\n", out);
 }
 
+void mt_rising_text(char *out, size_t size, const struct mt_definitions *definitions,
+                    const struct mt_rising *rising)
+{
+    char count[MT_SIZE_TEXT], least[MT_SIZE_TEXT], most[MT_SIZE_TEXT], place[512], safe[512];
+    mt_place_text(place, sizeof place, definitions, mt_stack_line(definitions, rising->stack));
+    mt_safe_text(safe, sizeof safe, place, MOST_COLUMNS, MT_CUT_END, &plain);
+    snprintf(out, size, "%s allocations by %s, %s to %s, each larger than the one before",
+             mt_count_text(count, rising->n), safe, mt_size_text(least, rising->least),
+             mt_size_text(most, rising->most));
+}
+
+static void say_rising(const struct mt_analysis *analysis, const struct mt_device *device,
+                       FILE *out)
+{
+    char text[700];
+    if (!device->rising.n)
+        return;
+    mt_rising_text(text, sizeof text, analysis->replay.definitions, &device->rising);
+    fprintf(out, "Live at once: %s.\n", text);
+}
+
 /* Say what the peak of reserved memory was, where much of it was idle and belonged to others than
  * the pool that had most of the peak: nvidia-smi shows that moment. */
 static bool say_most_reserved(const struct mt_analysis *analysis, const struct mt_device *device,
@@ -416,6 +437,7 @@ static void say_all(const struct mt_analysis *analysis, FILE *out)
     say_growth(analysis, device, out);
     say_growth_held(device, out);
     say_host_growth(analysis, out);
+    say_rising(analysis, device, out);
     say_leaks(analysis, device, out);
     say_free(analysis, device, out);
     say_workspaces(analysis, out);

@@ -2,6 +2,7 @@
 /* What ran out, why, and what to paste: a line each, before all evidence. */
 #include "analyzer/print/page.h"
 #include "oom-report.h"
+#include "report.h"
 
 #include <string.h>
 
@@ -232,6 +233,17 @@ static uint64_t lacking(const struct mt_oom_story *story)
     return story->more ? story->more : story->missed_by ? story->missed_by : story->segment;
 }
 
+/* Put that what is allocated is as many buffers, none large enough for the next request. */
+static void put_rising(FILE *out, const struct mt_oom_story *story,
+                       const struct mt_analysis *analysis, const struct mt_style *style)
+{
+    char text[700] = "Kept: ";
+    if (!story->device->rising.n)
+        return;
+    mt_rising_text(text + 6, sizeof text - 6, analysis->replay.definitions, &story->device->rising);
+    put(out, text, style);
+}
+
 /* Put that garbage is as much as the request lacks. Return whether it is. */
 static bool put_garbage(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
 {
@@ -348,6 +360,7 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     put(out, text, style);
     put_keeper(out, story, style);
     put_exception(out, story, style);
+    put_rising(out, story, analysis, style);
     put_late(out, story, analysis, style);
     bool let_go = put_garbage(out, story, style) || put_cuda_pool(out, story, analysis, style);
     const struct mt_advice *first = remedy_from(story, 0, false);
@@ -362,6 +375,8 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
         ; /* which comes first */
     else if (story->oom->of_library)
         put_for_library(out, story, style);
+    else if (story->oom->of_cuda && story->device->rising.n)
+        put(out, "Do: request the largest once, or free the smaller ones first", style);
     else if (story->oom->of_cuda)
         put(out, "Do: request less, or free some of what is listed below first", style);
     else if (served || !unknown)

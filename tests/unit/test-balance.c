@@ -206,6 +206,20 @@ START_TEST(what_is_never_freed_is_reported)
 }
 END_TEST
 
+/* Eight buffers of one line, each larger than the one before, or the last but one. */
+START_TEST(buffers_may_outgrow_each_other)
+{
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/home/u/pool.c:27 take", NULL));
+    for (uint64_t i = 1; i <= 8; i++)
+        mt_build_event(builder, MT_CUDA_MALLOC, A + i * MT_MIB * 16,
+                       (_i && i == 8 ? 7 : i) * MT_MIB, 0);
+    const struct mt_rising rising = analyze()->rising;
+    ck_assert_uint_eq(rising.n, _i ? 0 : 8);
+    ck_assert_uint_eq(rising.least, _i ? 0 : MT_MIB);
+    ck_assert_uint_eq(rising.most, _i ? 0 : 8 * MT_MIB);
+}
+END_TEST
+
 START_TEST(a_killed_program_has_no_leaks)
 {
     mt_build_event(builder, MT_CUDA_MALLOC, A, 1000, 0);
@@ -236,6 +250,7 @@ int main(void)
     tcase_add_test(balance, no_more_is_in_use_than_the_device_has);
     tcase_add_test(balance, without_samples_the_libraries_are_reported);
     tcase_add_test(balance, what_is_never_freed_is_reported);
+    tcase_add_loop_test(balance, buffers_may_outgrow_each_other, 0, 2);
     tcase_add_test(balance, a_killed_program_has_no_leaks);
     tcase_add_test(balance, pytorchs_tensors_are_no_leaks);
     return RUN_TESTS(balance);
