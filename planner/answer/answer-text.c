@@ -65,17 +65,10 @@ static void put_way(FILE *out, const struct mt_plan_answer *answer, size_t i,
     put_below(out, "", text, style);
 }
 
-/* Return what is known of a way, as they are ordered: it fits, it serves the request that failed,
- * it may. */
-static unsigned known_of(const struct mt_way *way)
-{
-    return way->served == MT_SERVED_YES ? 0 : way->request == MT_SERVED_YES ? 1 : 2;
-}
-
 static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struct mt_style *style)
 {
     char count[MT_SIZE_TEXT];
-    unsigned was_known = answer->n ? known_of(&answer->way[0]) : 0;
+    unsigned was_known = answer->n ? mt_way_known(&answer->way[0]) : 0;
     size_t certain = 0, shown;
     while (certain < answer->n && answer->way[certain].served == MT_SERVED_YES)
         certain++;
@@ -83,7 +76,7 @@ static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struc
     shown = shown > WAYS_SHOWN ? WAYS_SHOWN : shown;
     shown = shown > answer->n ? answer->n : shown;
     for (size_t i = 0; i < shown; i++) {
-        unsigned known = known_of(&answer->way[i]);
+        unsigned known = mt_way_known(&answer->way[i]);
         if (known != was_known)
             fputs(known == 1
                       ? "Each of these serves the failed request; memory may run out again later:\n"
@@ -135,7 +128,7 @@ static const char *heading(const struct mt_plan_answer *answer)
         return "It may fit as it is; the model cannot tell. Each of these makes it fit, the "
                "cheapest "
                "first:";
-    if (known_of(&answer->way[0]) == 1)
+    if (mt_way_known(&answer->way[0]) == 1)
         return "It does not fit as it is: memory ran out, and nothing we tried is certain to "
                "keep it from running out again later. Each of these serves the failed request, the "
                "cheapest first:";

@@ -188,6 +188,33 @@ static bool is_beside(const struct search *search, const char *name)
            !strstr(answer->optimizer, "Adam");
 }
 
+/* Return whether one way carries the run further than another, as far as is known. */
+static bool is_further(const struct mt_way *one, const struct mt_way *other)
+{
+    unsigned a = mt_way_known(one), b = mt_way_known(other);
+    return a < b || (a == b && one->reach > other->reach);
+}
+
+/* Try smaller parts of the batch where half of it is not enough. One that carries the run further
+ * takes the place of the larger one. */
+static int try_smaller_batches(struct search *search, enum mt_served served)
+{
+    static const char *const smaller[] = {"batch:1/4", "batch:1/8"};
+    struct mt_plan_answer *answer = search->answer;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < 2 && served != MT_SERVED_YES; i++) {
+        size_t n = answer->n;
+        rc = try_change(search, smaller[i], false, &served);
+        struct mt_way *before = n ? &answer->way[n - 1] : NULL;
+        if (rc || answer->n == n || !before || strncmp(before->change, "batch:", 6) != 0)
+            continue;
+        if (is_further(before + 1, before))
+            *before = before[1];
+        answer->n = n;
+    }
+    return rc;
+}
+
 static int try_changes(struct search *search)
 {
     int rc = 0;
@@ -198,6 +225,9 @@ static int try_changes(struct search *search)
             note_nearest(search, change->name, change->peak);
         if (is_hopeful(search, change) && !is_beside(search, change->name))
             rc = try_change(search, change->name, false, &search->served[i]);
+        if (!rc && !change->why_not && search->changes->is_usual &&
+            !strcmp(change->name, "batch:1/2"))
+            rc = try_smaller_batches(search, search->served[i]);
         if (!strcmp(change->name, "no-benchmark") && search->served[i] == MT_SERVED_YES &&
             !search->answer->plan->requests->ooms)
             search->answer->fits = MT_SERVED_UNKNOWN; /* PyTorch searches in what is free, too */
@@ -266,16 +296,12 @@ static size_t find_pairs(const struct search *search, struct pair pair[PAIRED_MO
     return found;
 }
 
-static bool is_two(const struct mt_way *way)
-{
-    return strchr(way->change, '+') || (way->has_conf && *way->change);
-}
-
 /* Return whether one thing alone serves the request that failed, and no more is known. */
 static bool is_enough(const struct mt_plan_answer *answer)
 {
     size_t i = 0;
-    while (i < answer->n && (answer->way[i].request != MT_SERVED_YES || is_two(&answer->way[i])))
+    while (i < answer->n &&
+           (answer->way[i].request != MT_SERVED_YES || mt_way_is_two(&answer->way[i])))
         i++;
     return answer->rest && answer->rest->known <= MT_REACH_REQUEST && i < answer->n;
 }
@@ -331,47 +357,6 @@ static int find_missing(struct search *search)
     }
     return rc;
 }
-
-/* Return whether a setting costs no time: one with which PyTorch empties its cache does, and what
- * another allocator's costs is not known. */
-static bool is_free(const struct mt_way *way)
-{
-    return !way->retries && (!way->is_async || *way->change) &&
-           mt_remedy_cost(way->change) == MT_COSTS_NOTHING;
-}
-
-/* Return what is known of a way: it fits; it serves the request that failed; it may. */
-static unsigned known_of(const struct mt_way *way)
-{
-    return way->served == MT_SERVED_YES ? 0 : way->request == MT_SERVED_YES ? 1 : 2;
-}
-
-/* Return whether it is a setting, and a first forward or backward goes on requesting as before. */
-static bool is_for_one_request(const struct mt_way *way)
-{
-    return way->is_first && !*way->change;
-}
-
-static unsigned group_of(const struct mt_way *way)
-{
-    return is_for_one_request(way) ? 3 : is_free(way) ? 0 : is_two(way) ? 3 : *way->change ? 2 : 1;
-}
-
-/* Return where a way stands in its group: what changes least first; of what costs nothing, settings
- * last. */
-static unsigned rank_of(const struct mt_way *way)
-{
-    return *way->change ? mt_remedy_rank(way->change) + way->has_conf : MT_SETTING_RANK;
-}
-
-/* What fits for certain comes before what carries the run a part of the way, and that before what
- * may; then what costs nothing, settings, changes, combinations. */
-MT_ORDER(cheaper, struct mt_way,
-         MT_COMPARE(known_of(a), known_of(b))
-         ?: MT_FALLING(reach) ?: MT_COMPARE(group_of(a), group_of(b))
-         ?: MT_COMPARE(rank_of(a), rank_of(b))
-         ?: MT_RISING(operators) ?: MT_FALLING(is_replayed) ?: MT_FALLING(free)
-         ?: MT_BY_TEXT(change))
 
 /* Choose the setting that reserves least but for the recorded one. */
 static void choose_setting(struct search *search)
@@ -475,8 +460,7 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
             rc = try_pairs(&search);
         free(search.served);
     }
-    if (answer->n)
-        qsort(answer->way, answer->n, sizeof *answer->way, cheaper);
+    mt_answer_sort(answer);
     if (!rc && !answer->n && !mt_answer_is_found(answer))
         rc = find_missing(&search);
     free(search.has_failed);

@@ -75,6 +75,15 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
                    const struct mt_modelled_changes *changes);
 void mt_answer_clear(struct mt_plan_answer *answer);
 
+/* Return what is known of a way: 0, it fits; 1, it serves the request that failed; 2, it may. */
+unsigned mt_way_known(const struct mt_way *way);
+
+/* Return whether a way is more than one thing to do. */
+bool mt_way_is_two(const struct mt_way *way);
+
+/* Sort the ways, the cheapest first. */
+void mt_answer_sort(struct mt_plan_answer *answer);
+
 /* Return whether the job fits, or something makes it fit for certain; true where the card is not
  * known. */
 bool mt_answer_is_found(const struct mt_plan_answer *answer);

@@ -37,6 +37,7 @@ struct checkpoint {
     struct mt_by_id of_frame; /* frame of a module -> number of the matching one, from 1 */
     struct mt_module_calls calls;
     struct mt_call_lines lines;
+    bool *is_output; /* of a node, by block */
 };
 
 static int find_modules(struct checkpoint *checkpoint, const char *pattern)
@@ -121,14 +122,15 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
 
 /* Keep what goes into the call until it runs again: its caller has it until then at least. It is
  * the newest output from before, and need not be what an operator of the call saves. */
-static void hold_input(struct mt_edits *edits, const struct mt_module_call *call)
+static void hold_input(const struct checkpoint *checkpoint, const struct mt_module_call *call)
 {
+    struct mt_edits *edits = checkpoint->edits;
     const struct mt_recording *recording = edits->recording;
     size_t first = mt_first_made(recording, call->forward);
     for (size_t i = first; call->backward && i && first - i < LOOK_BACK; i--) {
         const struct mt_recorded_block *block = &recording->block[i - 1];
         struct mt_edit *edit = &edits->block[i - 1];
-        if (!block->output_of || block->phase != MT_PHASE_FORWARD ||
+        if (!checkpoint->is_output[i - 1] || block->phase != MT_PHASE_FORWARD ||
             block->end < call->forward_end || edit->end < mt_moment_of(call->forward_end))
             continue;
         if (edit->end < mt_moment_of(call->backward))
@@ -202,7 +204,7 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
         if (is_left_alone(checkpoint, call))
             continue;
         recompute(checkpoint, call, change);
-        hold_input(checkpoint->edits, call);
+        hold_input(checkpoint, call);
     }
     if (!rc)
         recompute_added(checkpoint);
@@ -219,7 +221,9 @@ int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt
     struct checkpoint checkpoint = {.edits = edits};
     if (!*argument)
         return -EINVAL;
-    int rc = apply(&checkpoint, argument, change);
+    checkpoint.is_output = mt_outputs_of_nodes(edits->recording);
+    int rc = checkpoint.is_output ? apply(&checkpoint, argument, change) : -ENOMEM;
+    free(checkpoint.is_output);
     mt_by_id_clear(&checkpoint.of_frame);
     free(checkpoint.calls.call);
     mt_call_lines_clear(&checkpoint.lines);

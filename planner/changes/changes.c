@@ -256,6 +256,7 @@ int mt_modelled_try(struct mt_modelled_changes *changes, const struct mt_recordi
 int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_recording *recording)
 {
     int rc = 0;
+    changes->is_usual = true;
     for (const struct mt_change_kind *kind = mt_change_kinds; !rc && kind->name; kind++) {
         if (!kind->argument)
             rc = mt_modelled_try(changes, recording, kind->name);

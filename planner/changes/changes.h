@@ -85,6 +85,7 @@ struct mt_modelled_changes {
     uint64_t steps;   /* of the optimizer; at least 1 */
     struct mt_modelled *change; /* what saves most first; then what cannot be modelled */
     size_t n, capacity;
+    bool is_usual; /* memtap's own list: nobody asked for some of them alone */
 };
 
 /* Edit recorded lives as the change of that name would, and fill in its name and kinds; or as

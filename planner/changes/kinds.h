@@ -88,6 +88,10 @@ double mt_change_part(const char *argument);
 void mt_drop_optimizer(struct mt_edits *edits);
 void mt_drop_block(struct mt_edits *edits, size_t block);
 
+/* Return, by block, whether it is a node's output; the node has a name only once it has run in
+ * backward. NULL: no memory. To be freed. */
+bool *mt_outputs_of_nodes(const struct mt_recording *recording);
+
 /* Return, by block, whether forward made it of no parameter, elsewhere than the node that saves it:
  * masks and biases of positions are of no batch, may grow with the square of the sequence, and may
  * have the type of what they are for; those of inputs have not. NULL: no memory. To be freed. */

@@ -5,19 +5,40 @@
 
 #include <string.h>
 
+bool *mt_outputs_of_nodes(const struct mt_recording *recording)
+{
+    bool *is_output = calloc(recording->n + 1, sizeof *is_output);
+    for (size_t i = 0; is_output && i < recording->n; i++)
+        is_output[i] = recording->block[i].output_of != 0;
+    for (size_t i = 0; is_output && i < recording->n_nodes; i++) {
+        const struct mt_recorded_block *output =
+            mt_recorded_at(recording, recording->node[i].output);
+        if (output)
+            is_output[output - recording->block] = true;
+    }
+    return is_output;
+}
+
 bool *mt_made_in_forward(const struct mt_recording *recording)
 {
     bool *is_made = calloc(recording->n + 1, sizeof *is_made);
+    bool *is_output = mt_outputs_of_nodes(recording);
+    if (!is_output) {
+        free(is_made);
+        return NULL;
+    }
     for (size_t i = 0; is_made && i < recording->n_nodes; i++) {
         const struct mt_recorded_node *node = &recording->node[i];
         const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
         for (uint32_t j = 0; output && j < node->n_saves; j++) {
             const struct mt_recorded_block *saved = mt_node_save(recording, node, j);
-            if (saved && !saved->output_of && saved->phase == MT_PHASE_FORWARD && saved->maker &&
-                saved->category == MT_CATEGORY_ACTIVATIONS && saved->stack != output->stack)
+            if (saved && !is_output[saved - recording->block] && saved->phase == MT_PHASE_FORWARD &&
+                saved->maker && saved->category == MT_CATEGORY_ACTIVATIONS &&
+                saved->stack != output->stack)
                 is_made[saved - recording->block] = true;
         }
     }
+    free(is_output);
     return is_made;
 }
 

@@ -5,6 +5,7 @@
 #include "analyzer/support/median.h"
 #include "kinds.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,32 @@ bool mt_multiplies_freely(const struct mt_recording *recording)
     return is_free || batched > 2 * softmaxes;
 }
 
+/* Return whether the node, whose name is not known before it has run, saves an input and the weight
+ * of a linear layer: the elements of input, weight and output are rows * in, in * out, rows * out.
+ */
+static bool is_as_product(const struct mt_recording *recording, const struct weights *weights,
+                          const struct mt_recorded_node *node)
+{
+    const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
+    uint64_t weight = 0, input = 0;
+    if (node->n_saves != 2 || !output || is_weight(weights, output))
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct mt_recorded_block *block = mt_node_save(recording, node, i);
+        uint64_t elements = block ? mt_recorded_elements(block) : 0;
+        if (elements && is_weight(weights, block))
+            weight = elements;
+        else
+            input = elements;
+    }
+    if (!weight || !input)
+        return false;
+    double out = (double)mt_recorded_elements(output);
+    double rows = sqrt((double)input * out / (double)weight);
+    return rows >= 1 && fmod(rows, 1) == 0 && fmod((double)input, rows) == 0 &&
+           fmod(out, rows) == 0;
+}
+
 /* Return whether a node's output has a row for each row of its input: weights are not what goes
  * through it. */
 static bool is_by_rows(const struct mt_recording *recording, const struct weights *weights,
@@ -95,6 +122,8 @@ static bool is_by_rows(const struct mt_recording *recording, const struct weight
                                        "EmbeddingBackward",   "LayerNormBackward", "RmsNorm",
                                        "ConvolutionBackward", "RnnBackward"};
     size_t i = 0, n = 0;
+    if (!node->name)
+        return is_as_product(recording, weights, node);
     while (i < sizeof rows / sizeof *rows && !strstr(name, rows[i]))
         i++;
     if (i == sizeof rows / sizeof *rows || strstr(name, "BmmBackward") ||

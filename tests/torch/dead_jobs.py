@@ -17,7 +17,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
 
 JOB, REMEDIES = (sys.argv[1:2] or [""])[0], sys.argv[2:]
-HALVES = 2 if "batch:1/2" in REMEDIES else 1
+BATCHES = next((int(remedy.removeprefix("batch:1/")) for remedy in REMEDIES if remedy.startswith("batch:")), 1)
 
 
 def came(what):
@@ -137,7 +137,7 @@ def validation_at_once():
         step(model, optimizer, model(torch.ones(2048, 1024, device="cuda")).mean())
     with no_grad():
         for _ in range(3):
-            model(torch.ones(8192 // HALVES, 1024, device="cuda")).mean()
+            model(torch.ones(8192 // BATCHES, 1024, device="cuda")).mean()
             came("evaluation")
 
 
@@ -146,7 +146,7 @@ def scoring():
     model = Encoder().cuda().eval()
     with no_grad():
         for number in range(6):
-            tokens = torch.zeros(8 if number < 4 else 48 // HALVES, 128, dtype=torch.long, device="cuda")
+            tokens = torch.zeros(8 if number < 4 else 48 // BATCHES, 128, dtype=torch.long, device="cuda")
             scores = model(tokens)  # until the next ones are there
             came("evaluation")
 
@@ -253,7 +253,7 @@ def whole():
         return x
 
     for _ in range(2):
-        x = torch.ones(16384 // HALVES, 1024, device="cuda", requires_grad=True)
+        x = torch.ones(16384 // BATCHES, 1024, device="cuda", requires_grad=True)
         if "checkpoint-each" in REMEDIES:
             for block in blocks:
                 x = checkpoint(block, x, use_reentrant=False)
@@ -323,7 +323,7 @@ def best_modules():
 def trained(model, batch, kept, turns=8):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(turns):
-        kept.append(step_of(model, optimizer, torch.zeros(batch // HALVES, 128, dtype=torch.long, device="cuda")))
+        kept.append(step_of(model, optimizer, torch.zeros(batch // BATCHES, 128, dtype=torch.long, device="cuda")))
 
 
 def step_of(model, optimizer, tokens):
@@ -342,7 +342,7 @@ def losses():
     model, kept = Tower(1024, 6).cuda(), []
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(8):
-        x = torch.ones(4096 // HALVES, 1024, device="cuda")
+        x = torch.ones(4096 // BATCHES, 1024, device="cuda")
         step(model, optimizer, model(x).mean())
         extra = model(x).square().mean()
         kept.append(extra.item() if "keep-nothing" in REMEDIES else extra)
@@ -352,7 +352,7 @@ def kept_gradients():
     model = Tower(4096, 8).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     for number in range(4):
-        x = torch.ones((64 if number < 2 else 32768) // HALVES, 4096, device="cuda")
+        x = torch.ones((64 if number < 2 else 32768) // BATCHES, 4096, device="cuda")
         model_loss = model(x).mean()
         came("forward")
         model_loss.backward()
@@ -383,7 +383,7 @@ class Decoder(nn.Module):
 def generate(batch, tokens, keeps_graph):
     model = Decoder().cuda().eval()
     with torch.set_grad_enabled(keeps_graph):
-        cache, x = [], torch.ones(batch // HALVES, 64, 512, device="cuda")
+        cache, x = [], torch.ones(batch // BATCHES, 64, 512, device="cuda")
         for _ in range(tokens):
             x = model(x, cache)[:, -1:]
             came("evaluation")
@@ -413,21 +413,21 @@ def deep():
     model = prepared(Encoder(depth=12).cuda())
     optimizer = adam(model)
     for _ in range(3):
-        step(model, optimizer, model(torch.zeros(32 // HALVES, 128, dtype=torch.long, device="cuda")).mean())
+        step(model, optimizer, model(torch.zeros(32 // BATCHES, 128, dtype=torch.long, device="cuda")).mean())
 
 
 def tower():
     model = prepared(Tower(1024, 24).cuda())
     optimizer = adam(model)
     for _ in range(3):
-        step(model, optimizer, model(torch.ones(8192 // HALVES, 1024, device="cuda")).mean())
+        step(model, optimizer, model(torch.ones(8192 // BATCHES, 1024, device="cuda")).mean())
 
 
 def no_optimizer():
     """Backward without an optimizer; grows from turn to turn."""
     model = Tower(1024, 6).cuda()
     for rows in (4096, 4096, 16384):
-        model(torch.ones(rows // HALVES, 1024, device="cuda")).mean().backward()
+        model(torch.ones(rows // BATCHES, 1024, device="cuda")).mean().backward()
         came("backward")
         model.zero_grad()
 
@@ -437,7 +437,7 @@ def squares():
     model = Tower(1024, 4).cuda()
     with torch.autocast("cuda", dtype=torch.bfloat16):
         for _ in range(2):
-            x = model(torch.ones(8192 // HALVES, 1024, device="cuda"))
+            x = model(torch.ones(8192 // BATCHES, 1024, device="cuda"))
             came("forward")
             (x @ x.t()).float().logsumexp(-1).mean().backward()
             came("backward")
@@ -449,7 +449,7 @@ def cached_casts():
     model = Tower(2048, 8, bias=False).cuda()
     with torch.autocast("cuda", dtype=torch.bfloat16):
         for _ in range(2):
-            model(torch.ones(4096 // HALVES, 2048, device="cuda")).float().mean().backward()
+            model(torch.ones(4096 // BATCHES, 2048, device="cuda")).float().mean().backward()
             model.zero_grad()
 
 
@@ -458,7 +458,7 @@ def half_copies():
     model, copy = Tower(1024, 8, bias=False).cuda(), None
     for _ in range(2):
         copy = [parameter.bfloat16() for parameter in model.parameters()]
-        x = torch.ones(4096 // HALVES, 1024, device="cuda", dtype=torch.bfloat16)
+        x = torch.ones(4096 // BATCHES, 1024, device="cuda", dtype=torch.bfloat16)
         for weight, layer in zip(copy, model.layers, strict=True):
             x = F.gelu(F.linear(x, weight)) + 0 * layer(x[:1].float()).sum().bfloat16()
         x.float().mean().backward()
@@ -470,7 +470,7 @@ def beside_the_batch(of_turn):
     model = Tower(1024, 6).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(3):
-        loss = of_turn(model, model(torch.ones(4096 // HALVES, 1024, device="cuda")))
+        loss = of_turn(model, model(torch.ones(4096 // BATCHES, 1024, device="cuda")))
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()

@@ -316,6 +316,27 @@ START_TEST(adapters_need_names)
 }
 END_TEST
 
+/* Before any backward the sizes show a linear layer: 4096 rows * 1024, 1024 * 2048, 4096 * 2048. */
+START_TEST(sizes_show_a_product)
+{
+    struct mt_recorded_node *node = newest_node();
+    struct mt_recorded_block *output = mt_recorded_at(&recording, node->output);
+    const struct mt_recorded_block *input =
+        mt_recorded_at(&recording, recording.save[node->first_save]);
+    for (size_t i = 0; i < recording.n_nodes; i++)
+        recording.node[i].name = 0;
+    recording.save[node->first_save + 1] = recording.block[0].begin; /* the weight, 8 MiB */
+    for (uint64_t mib = 4; mib <= 32; mib += 28) {
+        struct mt_of_batch of;
+        output->size = mib * MIB;
+        ck_assert_int_eq(mt_of_batch_find(&of, &recording), 0);
+        ck_assert_int_eq(mt_is_of_batch(&of, input), mib == 32);
+        ck_assert_int_eq(mt_is_of_batch(&of, output), mib == 32);
+        mt_of_batch_clear(&of);
+    }
+}
+END_TEST
+
 /* Of a weight that a forward uses twice autocast makes one copy. */
 START_TEST(a_weight_is_cast_once)
 {
@@ -421,6 +442,7 @@ int main(void)
     tcase_add_test(test, slices_are_as_large_as_their_gradient);
     tcase_add_test(test, sums_of_biases_follow_the_products);
     tcase_add_test(test, adapters_need_names);
+    tcase_add_test(test, sizes_show_a_product);
     tcase_add_test(test, a_weight_is_cast_once);
     tcase_add_test(test, a_node_keeps_its_own_run);
     tcase_add_test(test, products_of_activations_have_no_bound);
