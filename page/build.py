@@ -41,6 +41,8 @@ FLAGS = [
     "-fvisibility=hidden",
     "-ffunction-sections",
 ]
+# Code that runs once a page: small instead of fast.
+SMALL = ("analyzer/json/", "analyzer/print/", "analyzer/report/", "compare/", "exchange/import/", "settings/")
 # The page compresses nothing, and these would take half of zstd's compile time.
 NO_COMPRESSORS = [
     f"-DZSTD_EXCLUDE_{name}_BLOCK_COMPRESSOR" for name in "DFAST GREEDY LAZY LAZY2 BTLAZY2 BTOPT BTULTRA".split()
@@ -88,6 +90,8 @@ def compile_one(zig, tools, work, path):
     out = work / "objects" / (path.relative_to(path.anchor).as_posix().replace("/", "_") + ".o")
     needed = out.with_suffix(".d")
     command = [*FLAGS, f"-I{HERE / 'wasm/stand-ins'}", f"-I{ROOT}", f"-I{tools}"]
+    if path.is_relative_to(ROOT) and path.relative_to(ROOT).as_posix().startswith(SMALL):
+        command.append("-Os")
     if path.name != "zstd.c":
         command += ["-include", HERE / "wasm/stand-ins/glibc.h", "-Werror=implicit-function-declaration"]
     else:

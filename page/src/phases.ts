@@ -1,12 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Span } from "./analyzer";
+import { ink } from "./chart";
+import { make, plain } from "./dom";
 
 const COLOURS: { [label: string]: string } = {
   forward: "#56b4e955", backward: "#e69f0055", "optimizer step": "#009e7355", evaluation: "#cc79a766", "start-up": "#80808033",
 };
 
-export function phaseColour(phase: string): string {
+function phaseColour(phase: string): string {
   return COLOURS[phase] ?? "#80808022";
+}
+
+/** Draw a phase, with an edge on each side where it is wide enough: the colours are pale behind its name. */
+export function drawPhase(context: CanvasRenderingContext2D, phase: string, left: number, top: number, right: number) {
+  context.fillStyle = phaseColour(phase);
+  context.fillRect(left, top, Math.max(1, right - left), 12);
+  context.fillStyle = ink("mark");
+  context.fillRect(left, top + 12, Math.max(1, right - left), 1);
+  if (right - left > 3) context.fillRect(left, top, 1, 12);
+  if (right - left <= context.measureText(phase).width + 6) return;
+  context.fillStyle = ink("ink");
+  context.fillText(phase, left + 3, top + 6);
+}
+
+/** Return the key of phases: most are too narrow for their names. */
+export function phaseKeys(phases: Iterable<string>): HTMLElement[] {
+  return [...phases].map((one) => make("span", { class: "key" }, make("span", { class: "swatch", style: `--colour:${phaseColour(one)}` }), plain(one)));
 }
 
 /** Return the phase that a span is drawn as. */

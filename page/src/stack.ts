@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Categories over time, stacked, in a part of a canvas.
 import type { Bands } from "./analyzer";
+import { ink } from "./chart";
 import { fill } from "./palette";
 
 /** The look of a category or another group: its name in the palette, and its opacity. */
@@ -57,6 +58,17 @@ export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks
     draw(name, alpha, of_it);
     draw(name, alpha * PALE, (i) => all(i) - of_it(i));
   });
+  drawEdge(context, below, box, step, most);
+}
+
+/** Draw the upper edge of columns of bytes: some categories hardly differ from the background. */
+export function drawEdge(context: CanvasRenderingContext2D, sums: Float64Array, box: Box, step: number, most: number) {
+  context.beginPath();
+  sums.forEach((bytes, i) => {
+    for (const k of [i, i + 1]) context.lineTo(box.left + k * step, box.top + box.height * (1 - bytes / most));
+  });
+  context.strokeStyle = ink("mark");
+  context.stroke();
 }
 
 /** Make a canvas as large as its place; return its context, in CSS pixels. null: no place. box: its place, if it is known:

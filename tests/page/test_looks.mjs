@@ -291,6 +291,23 @@ function colours() {
     }));
 }
 
+/** Edges and lines, which say where a pale colour ends, have the contrast that graphics need (WCAG 1.4.11); axe-core checks texts. */
+function contrast() {
+  const css = readFileSync(join(import.meta.dirname, "../../page/src/style.css"), "utf8");
+  const schemes = [...css.matchAll(/^ *:root \{([^}]*)\}/gm)].map((one) => Object.fromEntries([...one[1].matchAll(/--(\w+): (#\w+)/g)].map((each) => each.slice(1))));
+  const light = (colour) => [0.2126, 0.7152, 0.0722].reduce((sum, share, i) => {
+    const c = parseInt(colour.length === 4 ? colour[i + 1].repeat(2) : colour.slice(1 + 2 * i, 3 + 2 * i), 16) / 255;
+    return sum + share * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  }, 0.05);
+  check(schemes.length === 2, `two schemes: ${schemes.length}`);
+  for (const scheme of schemes)
+    for (const line of ["mark", "accent", "bad", "more", "less"])
+      for (const below of ["paper", "card"]) {
+        const [low, high] = [light(scheme[line]), light(scheme[below])].sort((a, b) => a - b);
+        check(high / low >= 3, `${line} on ${below}: ${(high / low).toFixed(2)}`);
+      }
+}
+
 async function themes() {
   for (const colorScheme of ["light", "dark"]) {
     const page = await show(two, "", { colorScheme });
@@ -303,4 +320,4 @@ async function themes() {
   }
 }
 
-await main([colours, pictures, columns, prints, fingers, titles, themes, keys, sizes]);
+await main([colours, contrast, pictures, columns, prints, fingers, titles, themes, keys, sizes]);

@@ -10,7 +10,7 @@ import { gestures } from "../gestures";
 import { colour } from "../palette";
 import { onPrint } from "../print";
 import { drawStack, fitted, highest, sumAt } from "../stack";
-import { phaseColour } from "../phases";
+import { drawPhase } from "../phases";
 import { Line, hovers, tip } from "../tip";
 
 export interface RunSide { name: string; client: Client; trace: Trace; device: Device; }
@@ -66,6 +66,10 @@ export class DifferenceChart {
 
   get end() {
     return this.axis.end;
+  }
+
+  get phases() {
+    return new Set(this.axis.phases.map((one) => one.phase));
   }
 
   get has_iterations() {
@@ -193,7 +197,7 @@ export class DifferenceChart {
       context.textAlign = "left";
       context.fillStyle = ink("quiet");
       const left = LEFT + both * step + 6;
-      if (left < LEFT + this.width - 80) context.fillText("one run only", left, top + tall - 8);
+      if (left < LEFT + this.width - 80) context.fillText("one run only", left, top + (up > down ? 8 : tall - 8));
     }
   }
 
@@ -206,11 +210,8 @@ export class DifferenceChart {
     for (const { from, to, phase } of wide > 8 ? this.axis.phases : []) {
       const left = this.pixel(from), right = this.pixel(to);
       if (right < LEFT || left > LEFT + this.width) continue;
-      context.fillStyle = phaseColour(phase);
-      context.fillRect(left, top + 2, Math.max(1, right - left), 11);
-      context.fillStyle = ink("ink");
       context.textAlign = "left";
-      if (right - left > 60) context.fillText(phase, Math.max(left, LEFT) + 3, top + 8);
+      drawPhase(context, phase, Math.max(left, LEFT - 1), top + 1, right);
     }
     context.fillStyle = ink("ink");
     context.textAlign = "left";

@@ -4,6 +4,7 @@ import type { Device, Trace } from "../analyzer";
 import type { DiffDevice, DiffShare, DiffSite, Difference } from "../diff-report";
 import { byId, make, plain, save, write } from "../dom";
 import { plural } from "../format";
+import { phaseKeys } from "../phases";
 import { pictureButtons } from "../picture";
 import { Run, Side } from "../runs";
 import { SortedTable } from "../sorted-table";
@@ -180,8 +181,9 @@ export class DifferenceView {
     if (over.aborted) return;
     const canvas = make("canvas", { id: "two-timelines", tabindex: 0, role: "img",
       "aria-label": "old and new run over time, aligned by iteration; the tables below have the numbers" });
+    const keys = make("div", { class: "keys phases", role: "group", "aria-label": "phases" });
     const known = sides[1]?.trace.categories ?? sides[0]?.trace.categories ?? [];
-    body.replaceChildren(make("div", { class: "columns even" }, make("div", {}, canvas,
+    body.replaceChildren(make("div", { class: "columns even" }, make("div", {}, canvas, keys,
       make("div", { class: "bar" },
         make("button", { title: "all iterations (0)", click: () => chart?.show(0, Infinity) }, "Whole run"),
         ...pictureButtons())),
@@ -196,6 +198,7 @@ export class DifferenceView {
         this.range = one.to - one.from < one.end ? [one.from, one.to] : null;
         this.write();
       }, drawn);
+      keys.append(...phaseKeys(chart.phases));
       if (this.range) chart.show(...this.range);
       else chart.update();
       if (!canvas.clientWidth) drawn(); // it is not visible

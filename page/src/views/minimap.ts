@@ -54,7 +54,7 @@ export class Minimap {
     const context = this.canvas.getContext("2d")!, most = this.totals.reduce((a, b) => Math.max(a, b), 1);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = ink("mark");
-    context.globalAlpha = 0.45;
+    context.globalAlpha = 0.75;
     context.beginPath();
     context.moveTo(LEFT, box.height);
     this.totals.forEach((bytes, i) => {

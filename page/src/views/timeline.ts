@@ -4,12 +4,12 @@
 import type { Bands, Device, Span, Tick, Trace } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
-import { byId, make, plain } from "../dom";
+import { byId, plain } from "../dom";
 import { count, doubt, marks, size, time } from "../format";
 import { nearest } from "../editor";
 import { colour } from "../palette";
-import { drawnPhase, phaseColour } from "../phases";
-import { Look, drawStack, highest, sumAt } from "../stack";
+import { drawPhase, drawnPhase, phaseKeys } from "../phases";
+import { Look, drawEdge, drawStack, highest, sumAt } from "../stack";
 import { Store } from "../state";
 import { Line, hovers, tip } from "../tip";
 import { Blocks } from "./blocks";
@@ -183,8 +183,10 @@ export class Timeline {
     const has_card = !is_far && card > 0 && card < 1.5 * Math.max(most, reserved) && !has_room;
     this.most = Math.max(is_far ? most : Math.max(most, reserved, has_card ? card : 0), is_failed ? heightOf(failed) : 0) * 1.06 || 1;
     const y = chart.begin(this.most);
-    if (!this.isBlocks() || !this.blocks.draw(y))
-      drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most, this.found);
+    const box = { left: LEFT, top: 0, width: chart.width, height: chart.height };
+    if (this.isBlocks() && this.blocks.draw(y))
+      drawEdge(context, Float64Array.from({ length: columns }, (_, i) => sumAt(bands, i * bands.fields, n)), box, step, this.most);
+    else drawStack(context, bands, this.looks(), box, step, this.most, this.found);
     if (reserved) this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
     if (has_card) {
       context.fillStyle = ink("bad");
@@ -281,17 +283,12 @@ export class Timeline {
       if (to < LEFT || from > right) return;
       const name = drawnPhase(span);
       phases.add(name);
-      context.fillStyle = phaseColour(name);
-      context.fillRect(from, height + 4, Math.max(1, to - from), 12);
-      if (to - from > context.measureText(name).width + 6) {
-        context.fillStyle = text;
-        context.fillText(name, from + 3, height + 10);
-      }
+      drawPhase(context, name, from, height + 4, to);
       const isStart = !span.iteration && next !== undefined && this.x(next) - from < 46; // its label would hide the first iteration's
       if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46 && !isStart) {
         context.fillStyle = text;
         context.fillText(span.iteration ? `#${span.iteration}` : "start", from + 4, height + 24);
-        context.fillRect(from, height + 18, 1, 10);
+        context.fillRect(from, height + 19, 1, 9);
         lastLabel = from;
       }
       lastNumber = span.iteration;
@@ -301,13 +298,11 @@ export class Timeline {
     this.key([...phases].join());
   }
 
-  /** Write the key of the shown phases below the chart: most are too narrow for their names. */
   private key(phases: string) {
     const place = byId("phases");
     if (place.dataset["shown"] === phases) return;
     place.dataset["shown"] = phases;
-    place.replaceChildren(...phases.split(",").filter((one) => one).map((one) => make("span", { class: "key" },
-      make("span", { class: "swatch", style: `--colour:${phaseColour(one)}` }), plain(one))));
+    place.replaceChildren(...phaseKeys(phases.split(",").filter((one) => one)));
   }
 
   /** Write the events' numbers in the trace, as the words above count them, or the time. */
@@ -325,7 +320,7 @@ export class Timeline {
       const half = context.measureText(label).width / 2, x = this.chart.pixel(this.store.state, at);
       const place = Math.max(Math.min(x, right + 10 - half), LEFT - 8 + half);
       if (x < LEFT - 1 || x > right + 1 || place - half < last + 8) continue;
-      context.fillRect(x, height + 28, 1, 3);
+      context.fillRect(x, height + 30, 1, 2);
       context.fillText(label, place, height + 37);
       last = place + half;
     }
@@ -343,6 +338,8 @@ export class Timeline {
       const pixel = await place(moment), top = 1 + 14 * row;
       if (state !== this.store.state || pixel < LEFT || pixel > LEFT + width) return;
       taken.push({ left: pixel - 1, right: pixel + 1, top: 0, bottom: height });
+      context.fillStyle = ink("paper"); // on any category
+      context.fillRect(pixel - 1.5, 0, 3, height);
       context.strokeStyle = context.fillStyle = colour;
       context.setLineDash(dash);
       context.beginPath();
