@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Span } from "./analyzer";
-import { ink } from "./chart";
 import { make, plain } from "./dom";
 
 const COLOURS: { [label: string]: string } = {
@@ -11,15 +10,16 @@ function phaseColour(phase: string): string {
   return COLOURS[phase] ?? "#80808022";
 }
 
-/** Draw a phase, with an edge on each side where it is wide enough: the colours are pale behind its name. */
-export function drawPhase(context: CanvasRenderingContext2D, phase: string, left: number, top: number, right: number) {
+/** Draw a phase, with an edge on each side where it is wide enough: the colours are pale behind its name. edge, text: inks, which
+ *  are slow to find for thousands of phases. */
+export function drawPhase(context: CanvasRenderingContext2D, phase: string, left: number, top: number, right: number, edge: string, text: string) {
   context.fillStyle = phaseColour(phase);
   context.fillRect(left, top, Math.max(1, right - left), 12);
-  context.fillStyle = ink("mark");
+  context.fillStyle = edge;
   context.fillRect(left, top + 12, Math.max(1, right - left), 1);
   if (right - left > 3) context.fillRect(left, top, 1, 12);
   if (right - left <= context.measureText(phase).width + 6) return;
-  context.fillStyle = ink("ink");
+  context.fillStyle = text;
   context.fillText(phase, left + 3, top + 6);
 }
 

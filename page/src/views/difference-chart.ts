@@ -206,14 +206,14 @@ export class DifferenceChart {
     context.beginPath();
     context.rect(LEFT, top, this.width, FOOT);
     context.clip();
-    const wide = this.width / (this.to - this.from); // an iteration
+    const wide = this.width / (this.to - this.from), edge = ink("mark"), text = ink("ink"); // wide: an iteration
     for (const { from, to, phase } of wide > 8 ? this.axis.phases : []) {
       const left = this.pixel(from), right = this.pixel(to);
       if (right < LEFT || left > LEFT + this.width) continue;
       context.textAlign = "left";
-      drawPhase(context, phase, Math.max(left, LEFT - 1), top + 1, right);
+      drawPhase(context, phase, Math.max(left, LEFT - 1), top + 1, right, edge, text);
     }
-    context.fillStyle = ink("ink");
+    context.fillStyle = text;
     context.textAlign = "left";
     if (this.axis.has_iterations)
       for (const k of [...new Set([...(wide > 46 ? [0] : []), ...marks(this.from, this.to, this.width / 70).map(Math.round)])]) {

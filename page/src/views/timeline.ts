@@ -268,7 +268,7 @@ export class Timeline {
   private bandsBelow() {
     const { context, width, height } = this.chart;
     const spans = this.trace.spans[this.store.state.slot] ?? [];
-    const text = ink("ink");
+    const text = ink("ink"), edge = ink("mark");
     const right = LEFT + width;
     context.save();
     context.beginPath();
@@ -283,7 +283,7 @@ export class Timeline {
       if (to < LEFT || from > right) return;
       const name = drawnPhase(span);
       phases.add(name);
-      drawPhase(context, name, from, height + 4, to);
+      drawPhase(context, name, from, height + 4, to, edge, text);
       const isStart = !span.iteration && next !== undefined && this.x(next) - from < 46; // its label would hide the first iteration's
       if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46 && !isStart) {
         context.fillStyle = text;
