@@ -271,7 +271,8 @@ enum mt_holder_root {
     MT_HOLDER_LOST = 60,    /* no pointer to it exists */
     MT_HOLDER_SYMBOL,       /* a variable of a program or library */
     MT_HOLDER_STACK,        /* a native thread's stack */
-    MT_HOLDER_HEAP          /* a heap block */
+    MT_HOLDER_HEAP,         /* a heap block */
+    MT_HOLDER_NOT_FOUND     /* no pointer was found, but not all memory could be read */
 };
 
 /* When a list of holders was made: field `moment` of a `holders`. */

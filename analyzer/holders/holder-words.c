@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "holder-words.h"
+#include "analyzer/support/demangle.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,6 +34,7 @@ static const char *const roots[] = {
     [MT_HOLDER_SYMBOL] = "native_variable",
     [MT_HOLDER_STACK] = "native_stack",
     [MT_HOLDER_HEAP] = "heap",
+    [MT_HOLDER_NOT_FOUND] = "not_found",
 };
 
 static const struct {
@@ -66,10 +68,11 @@ const char *mt_holder_root_name(uint64_t root)
 
 const char *mt_holder_verb(uint64_t root)
 {
-    return root == MT_HOLDER_GARBAGE ? "garbage:"
-           : root == MT_HOLDER_CYCLE ? "garbage that Python's collector cannot see:"
-           : root == MT_HOLDER_LOST  ? "lost: no pointer to it exists"
-                                     : "held by";
+    return root == MT_HOLDER_GARBAGE     ? "garbage:"
+           : root == MT_HOLDER_CYCLE     ? "garbage that Python's collector cannot see:"
+           : root == MT_HOLDER_LOST      ? "lost:"
+           : root == MT_HOLDER_NOT_FOUND ? "perhaps lost:"
+                                         : "held by";
 }
 
 const char *mt_holders_moment_name(uint64_t moment)
@@ -93,11 +96,29 @@ const char *mt_holders_result_words(uint64_t result)
                                    : "for a reason this version does not know";
 }
 
+void mt_holder_put_step(char *out, size_t size, const char *text, size_t n)
+{
+    const char *begin = memmem(text, n, "`_Z", 3), *end;
+    char *symbol = NULL, *name = NULL;
+    if (begin && (end = memchr(begin + 1, '`', n - (size_t)(begin + 1 - text)))) {
+        symbol = strndup(begin + 1, (size_t)(end - begin) - 1);
+        name = symbol ? mt_function_name(symbol) : NULL;
+    }
+    if (name)
+        mt_text_append(out, size, "%.*s%s%.*s", (int)(begin + 1 - text), text, name,
+                       (int)(n - (size_t)(end - text)), end);
+    else
+        mt_text_append(out, size, "%.*s", (int)n, text);
+    free(symbol);
+    free(name);
+}
+
 char *mt_holder_step_text(char *out, size_t size, const struct mt_holder_step *step)
 {
     const char *quote = step->length == 5 ? "'" : "";
+    *out = '\0';
     if (!step->places)
-        snprintf(out, size, "%.*s", (int)step->length, step->text);
+        mt_holder_put_step(out, size, step->text, step->length);
     else if (step->places == 1)
         snprintf(out, size, "[%s%" PRIu64 "%s]", quote, step->low, quote);
     else if (step->high - step->low + 1 == step->places)
@@ -136,8 +157,10 @@ char *mt_holder_path_text(char *out, size_t size, const char *path)
     *out = '\0';
     while (*path) {
         size_t n = strcspn(path, "\n");
-        if (n)
-            mt_text_append(out, size, "%s%.*s", between(!depth, depth == 1, *path), (int)n, path);
+        if (n) {
+            mt_text_append(out, size, "%s", between(!depth, depth == 1, *path));
+            mt_holder_put_step(out, size, path, n);
+        }
         depth += n > 0;
         path += n + (path[n] == '\n');
     }
@@ -245,8 +268,7 @@ char *mt_held_most_text(char *out, size_t size, const struct mt_held_most *most,
         mt_text_append(out, size, "%s block%s ", mt_count_text(count, most->blocks),
                        most->blocks == 1 ? "" : "s");
     mt_text_append(out, size, "%s", mt_holder_verb(most->root));
-    if (most->root != MT_HOLDER_LOST)
-        mt_text_append(out, size, " %s%s", most->path,
-                       mt_holder_views_text(views, most->blocks, most->n_views, most->views));
+    mt_text_append(out, size, " %s%s", most->path,
+                   mt_holder_views_text(views, most->blocks, most->n_views, most->views));
     return out;
 }

@@ -14,8 +14,7 @@
 /* Return the name of a root for programs: "local", "garbage"; "unknown" for a later version's. */
 const char *mt_holder_root_name(uint64_t root);
 
-/* Return what comes before a path with this root in a sentence: "held by", "garbage:";
- * of what is lost, the whole sentence. */
+/* Return what comes before a path with this root in a sentence: "held by", "garbage:", "lost:". */
 const char *mt_holder_verb(uint64_t root);
 
 /* Return whether nothing but a reference cycle holds what has this root. */
@@ -33,6 +32,9 @@ const char *mt_holders_moment_words(uint64_t moment);
  */
 const char *mt_holders_result_words(uint64_t result);
 const char *mt_holders_result_name(uint64_t result);
+
+/* Append a step of a path, with C++ names as the program has them. */
+void mt_holder_put_step(char *out, size_t size, const char *step, size_t n);
 
 /* Write a step as the program has it: "[0..19]" for indices. Return out. */
 char *mt_holder_step_text(char *out, size_t size, const struct mt_holder_step *step);

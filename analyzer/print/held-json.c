@@ -21,10 +21,10 @@ static json_t *steps(const char *path)
     json_t *array = json_array();
     while (*path) {
         size_t n = strcspn(path, "\n");
-        char *step = n ? strndup(path, n) : NULL;
-        if (step)
+        char step[MT_HOLDER_TEXT] = "";
+        mt_holder_put_step(step, sizeof step, path, n);
+        if (n)
             json_array_append_new(array, mt_json_text(step));
-        free(step);
         path += n + (path[n] == '\n');
     }
     return array;

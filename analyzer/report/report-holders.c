@@ -81,9 +81,11 @@ static void print_lists(const struct mt_page *page)
     for (unsigned i = 0; i < holders->n; i++) {
         const struct mt_holder_list *list = &holders->list[i];
         const char *why = mt_holders_result_words(list->result);
-        fprintf(page->out, "Holders at %s, when %s: %s objects visited\n",
-                mt_time_text(time, list->time_ns), mt_holders_moment_words(list->moment),
-                mt_count_text(count, list->objects));
+        fprintf(page->out, "Holders at %s, when %s", mt_time_text(time, list->time_ns),
+                mt_holders_moment_words(list->moment));
+        if (list->objects)
+            fprintf(page->out, ": %s objects visited", mt_count_text(count, list->objects));
+        putc('\n', page->out);
         if (why)
             fprintf(page->out, "  incomplete: %s\n", why);
     }

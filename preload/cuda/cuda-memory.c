@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
+#include "preload/holders/holders.h"
 #include "preload/holders/reserving.h"
 #include "preload/hooks/cuda-types.h"
 #include "preload/host/message.h"
@@ -241,6 +242,15 @@ static uint64_t read_word(const void *where)
     return value;
 }
 
+/* PyTorch frees what it has cached, and tries again. */
+static __attribute__((noinline, cold)) void search_holders(const struct mt_cuda_call *call,
+                                                           unsigned result)
+{
+    if (result == MT_CUDA_NO_MEMORY && mt_cuda_api_space(call->api) != MT_SPACE_HOST &&
+        !MT_REAL_NOW(report_memory))
+        mt_holders_search(MT_HOLDERS_OOM);
+}
+
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
                        uint64_t size)
 {
@@ -250,6 +260,8 @@ void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *ad
         record_pools(call);
     uint64_t at = result ? 0 : read_word(address);
     record_new(&call, MT_CUDA_MALLOC, MT_ARGS(at, size, result, call.api));
+    if (MT_UNLIKELY(result))
+        search_holders(&call, result);
 }
 
 void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,

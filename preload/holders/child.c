@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "child.h"
+#include "native-paths.h"
 #include "paths.h"
 #include "picture.h"
 #include "preload/host/memory.h"
@@ -17,13 +18,14 @@
 
 #define STACK ((size_t)8 << 20)
 #define HANDLERS_STACK ((size_t)1 << 16)
-#define SLOWEST 4            /* seconds of time for one of CPU time */
+#define SLOWEST 12           /* seconds of time for one of CPU time, on a busy machine */
 #define WRITE_NS 1000000000u /* for writing the results once the time is up */
 #define BETWEEN_CHECKS 4096u
 /* The memory that a limit must leave at the start, and at all times after that. */
 #define LEAST_ROOM (UINT64_C(1) << 28)
 #define LEFT_ROOM (UINT64_C(1) << 26)
 
+static const struct mt_holders_task *task; /* on the stack of the thread of the moment */
 static struct mt_holders_answer *answer;
 enum { TIME_IS_UP = 1, ROOM_IS_USED };
 static sigjmp_buf search_is_over;
@@ -135,7 +137,7 @@ static void walk(void)
 
 /* Each call finds its own roots, and the first path is the one that is kept: so what the program
  * itself names comes first. */
-static void search(void)
+static void search_objects(void)
 {
     mt_objects_read_moved();
     mt_objects_count();
@@ -157,18 +159,29 @@ static void search(void)
     walk();
 }
 
+/* Without PyTorch, the blocks are CUDA's, and what holds them are words in memory. */
+static void search(bool has_torch)
+{
+    if (has_torch && mt_holder_python.holding)
+        search_objects();
+    else if (!has_torch)
+        mt_native_search(task);
+}
+
 static uint32_t read_picture(void)
 {
     volatile int rc = -EFAULT;
-    if (!mt_holder_python.layout || !mt_holder_python.holding)
+    if (mt_holder_python.first_interpreter && !mt_holder_python.holding)
         return MT_HOLDERS_PYTHON_UNKNOWN;
-    if (mt_holder_python.is_finalizing())
+    if (mt_holder_python.holding && mt_holder_python.is_finalizing())
         return MT_HOLDERS_PYTHON_ENDED;
     mt_picture.room = room();
     if (mt_picture.room < LEAST_ROOM)
         return MT_HOLDERS_MEMORY;
     if (mt_mappings_read())
         return MT_HOLDERS_REFUSED;
+    if (!mt_holder_python.holding)
+        return MT_HOLDERS_COMPLETE;
     if (MT_MAY_CRASH()) {
         rc = mt_objects_read();
         mt_crash_over();
@@ -183,28 +196,33 @@ static void work(void)
     volatile uint32_t result = read_picture();
     if (result)
         end(result);
+    bool has_torch = mt_n_torch_variables > 0, has_room = true;
     int why = sigsetjmp(search_is_over, 1);
     if (!why)
-        search();
+        search(has_torch);
     else
         result = why == TIME_IS_UP ? MT_HOLDERS_TIME : MT_HOLDERS_MEMORY;
     mt_may_crash = false;
     is_writing = true;
     set_timers(WRITE_NS);
-    bool has_room = mt_paths_write(answer);
-    if (!result && !mt_torch_head)
+    if (has_torch)
+        has_room = mt_paths_write(answer);
+    uint32_t native = has_torch ? MT_HOLDERS_COMPLETE : mt_native_paths_write(answer);
+    result = result ? result : native;
+    if (!result && has_torch && !mt_torch_head)
         result = MT_HOLDERS_TORCH_UNKNOWN;
     if (!result && (mt_picture.is_full || !has_room))
         result = MT_HOLDERS_MEMORY;
     end(result);
 }
 
-_Noreturn void mt_holders_child(struct mt_holders_answer *out, int parent, uint64_t most_ns)
+_Noreturn void mt_holders_child(const struct mt_holders_task *given)
 {
-    answer = out;
-    mt_picture.parent_pid = parent;
+    task = given;
+    answer = task->answer;
+    mt_picture.parent_pid = task->thread.process;
     settle();
-    set_timers(most_ns);
+    set_timers(task->most_ns);
     char *stack = mt_map(STACK);
     if (stack)
         mt_call_on_stack(stack + STACK, work);

@@ -4,12 +4,14 @@
 #include "preload/host/memory.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/settings.h"
+#include "preload/host/stack-bounds.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/python-stack.h"
 #include "python-graph.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
@@ -100,7 +102,8 @@ void mt_holders_start(void)
         mt_settings.holders_at = 0;
 }
 
-/* Read Python's current state. Return whether memtap knows the layout of its objects. */
+/* Read Python's current state. Return whether there is none, or memtap knows the layout of its
+ * objects. */
 static bool note_python(void)
 {
     struct mt_holder_python *python = &mt_holder_python;
@@ -109,7 +112,7 @@ static bool note_python(void)
                     python->function;
     python->layout = is_found ? mt_python_layout(&python->thread) : NULL;
     python->holding = python->layout ? mt_holder_layout_of(python->layout->minor) : NULL;
-    return python->holding != NULL;
+    return python->holding || !python->first_interpreter;
 }
 
 static bool is_wanted(enum mt_holders_moment moment)
@@ -138,16 +141,51 @@ static struct search *claim(void)
     return NULL;
 }
 
+/* Note the memory that is shared with children: it has addresses of blocks. */
+static uint32_t note_shared(struct mt_memory_range out[static MT_MOST_SHARED])
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < MT_HOLDERS_SEARCHES; i++) {
+        uint64_t begin = (uint64_t)(uintptr_t)holders.search[i].answer;
+        if (begin)
+            out[n++] = (struct mt_memory_range){begin, begin + sizeof *holders.search->answer};
+    }
+    return n;
+}
+
+/* List the threads for the child, which may outlive them. Return the bytes of the list. */
+static uint32_t list_threads(struct mt_holders_answer *answer)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+                          O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    long n = fd < 0 ? 0 : syscall(SYS_getdents64, fd, answer->text, sizeof answer->text);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    return n > 0 ? (uint32_t)n : 0;
+}
+
 /* Make the child. The flags of clone are those of fork, but no signal says that it has ended: no
  * handler of the program's runs, and none of its waits sees it. */
-static long make_child(struct mt_holders_answer *answer)
+static __attribute__((noinline)) long make_child(struct mt_holders_answer *answer)
 {
-    int parent = getpid();
+    __builtin_unwind_init(); /* save the callers' registers in this frame: the child scans it */
+    struct mt_memory_range shared[MT_MOST_SHARED];
+    const struct mt_holders_task task = {
+        .answer = answer,
+        .left_out = shared,
+        .n_left_out = note_shared(shared),
+        .thread = {mt_stack_pointer(), (int)syscall(SYS_gettid), getpid(), answer->text,
+                   list_threads(answer)},
+        .most_ns = SEARCH_NS,
+    };
+    if (mt_self)
+        answer->n_frames =
+            mt_unwind_places(&mt_self->bounds, MT_OWN_REGISTERS(), answer->frame, MT_MOST_FRAMES);
     uint64_t all = ~UINT64_C(0), before;
     mt_signals_mask(SIG_SETMASK, &all, &before);
     long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
     if (!child)
-        mt_holders_child(answer, parent, SEARCH_NS);
+        mt_holders_child(&task);
     mt_signals_mask(SIG_SETMASK, &before, NULL);
     return child;
 }
@@ -179,7 +217,7 @@ void mt_holders_search(enum mt_holders_moment moment)
 {
     uint64_t now = mt_now();
     if (!is_wanted(moment) || !mt_is_recording() || mt_is_restricted || !mt_is_recorded() ||
-        !mt_holder_python.first_interpreter || !is_cheap(now))
+        !is_cheap(now))
         return;
     if (atomic_exchange(&holders.is_beginning, true))
         return; /* another thread's moment, which has the same holders */
@@ -189,6 +227,12 @@ void mt_holders_search(enum mt_holders_moment moment)
         begin(search, moment, now);
     }
     atomic_store(&holders.is_beginning, false);
+}
+
+void mt_holders_search_at_exit(void)
+{
+    if (!mt_holder_python.first_interpreter)
+        mt_holders_search(MT_HOLDERS_END);
 }
 
 /* Wait for the child to end. Return whether it has. */
@@ -218,6 +262,19 @@ static struct search *oldest(void)
 bool mt_holders_are_sought(void)
 {
     return oldest() != NULL;
+}
+
+void mt_holders_tell_blocks(uint64_t until_ns,
+                            bool (*list)(struct mt_holders_answer *answer, uint64_t begin_ns))
+{
+    for (unsigned i = 0; i < MT_HOLDERS_SEARCHES; i++) {
+        struct search *search = &holders.search[i];
+        if (search->state != RUNS || search->begin_ns > until_ns || !search->answer ||
+            atomic_load(&search->answer->has_blocks))
+            continue;
+        search->answer->are_blocks_left_out = !list(search->answer, search->begin_ns);
+        atomic_store(&search->answer->has_blocks, 1);
+    }
 }
 
 bool mt_holders_await(void)

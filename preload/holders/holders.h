@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 
+#define MT_HOLDERS_SEARCHES MT_MOST_SHARED /* running, or waiting for the writer */
+
 /* Look up Python's functions, in each thread that may start the recording. Takes the loader's
  * lock. */
 void mt_holders_find(void);
@@ -23,8 +25,16 @@ void mt_holders_start(void);
  * thread, under any lock of the host. */
 void mt_holders_search(enum mt_holders_moment moment);
 
+/* The same for the end of a program without Python, whose script-end.h does it. */
+void mt_holders_search_at_exit(void);
+
 /* Return whether a search has not been released yet. Writer only. */
 bool mt_holders_are_sought(void);
+
+/* Give each search that began by then the blocks that CUDA had allocated at its moment: `list`
+ * fills in answer->block and n_blocks, and returns whether there was room. Writer only. */
+void mt_holders_tell_blocks(uint64_t until_ns,
+                            bool (*list)(struct mt_holders_answer *answer, uint64_t begin_ns));
 
 /* The answer of a search. */
 struct mt_holders_found {
@@ -32,8 +42,6 @@ struct mt_holders_found {
     uint64_t begin_ns;                /* the moment */
     uint32_t moment, result;
 };
-
-#define MT_HOLDERS_SEARCHES 4u /* running, or waiting for the writer */
 
 /* Get the results of the oldest search if it has ended. Return whether there is one. Release it
  * after use. Writer only. */

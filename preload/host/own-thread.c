@@ -64,6 +64,14 @@ bool mt_own_threads_exist(void)
     return is_any;
 }
 
+bool mt_own_threads_have(int id)
+{
+    bool is_ours = false;
+    for (unsigned i = 0; i < atomic_load(&n_own); i++)
+        is_ours = is_ours || atomic_load(&own[i].id) == id;
+    return is_ours;
+}
+
 /* Wait without a clock, which another library may have stopped. */
 void mt_own_threads_await_end(void)
 {

@@ -17,6 +17,9 @@ int mt_own_thread(void *(*run)(void *));
 /* Return whether any of our threads exists in this process. */
 bool mt_own_threads_exist(void);
 
+/* Return whether a thread of the kernel's number is or was ours. */
+bool mt_own_threads_have(int id);
+
 /* Wait until none of our threads exists any more, at most 1 s. They must have been requested to
  * end. */
 void mt_own_threads_await_end(void);

@@ -240,3 +240,20 @@ void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_f
     walk->may_keep = way.seen && way.seen->n <= MT_SEEN_WORDS;
     foresight->seen.now.start = start;
 }
+
+unsigned mt_unwind_places(struct mt_stack_bounds *bounds, struct mt_registers at,
+                          struct mt_frame_place *out, unsigned most)
+{
+    const void *sets = atomic_load_explicit(&mt_frame_rules, memory_order_relaxed);
+    struct way way = {.at = at, .bounds = bounds};
+    unsigned n = 0;
+    if (sets)
+        way.top = mt_stack_top(bounds, at.sp);
+    while (way.top && n < most && way.at.back) {
+        out[n].back = way.at.back;
+        if (!leave(&way, mt_frame_rule_unpack(mt_frame_rule(sets, way.at.back))))
+            break;
+        out[n++].end = way.at.sp;
+    }
+    return n;
+}

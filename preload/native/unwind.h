@@ -23,6 +23,16 @@ struct mt_registers {
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
                struct mt_registers at, unsigned how);
 
+/* A frame: the address after its current instruction, and where it ends on the stack. */
+struct mt_frame_place {
+    uintptr_t back, end;
+};
+
+/* Get the places of the frames outwards from `at`, at most so many. Return their number; 0 if
+ * native stacks are not recorded. */
+unsigned mt_unwind_places(struct mt_stack_bounds *bounds, struct mt_registers at,
+                          struct mt_frame_place *out, unsigned most);
+
 /* Return the id that was kept for the stack that mt_unwind would find, or 0. */
 static MT_ALWAYS_INLINE uint32_t mt_unwind_foresee(struct mt_stack_bounds *bounds,
                                                    struct mt_foresight *foresight,

@@ -4,6 +4,7 @@
  * function of on_exit(3) does. It runs before them if it is registered after the loader's own, when
  * main begins. Later, a forked child might find its lock held.
  */
+#include "preload/holders/holders.h"
 #include "preload/hooks/hooks.h"
 #include "preload/record/process-end.h"
 #include "preload/torch/real.h"
@@ -23,6 +24,7 @@ static void note(int status, void *unused)
 {
     (void)unused;
     mt_will_exit(status);
+    mt_holders_search_at_exit();
 }
 
 /* Call main by a jump: this must compile to one, so that stacks are as without us. */

@@ -135,6 +135,11 @@ void mt_threads_retire(struct mt_thread *thread)
         mt_writer_wake();
 }
 
+struct mt_thread *mt_threads_of_copy(void)
+{
+    return threads.first;
+}
+
 int mt_threads_list(struct mt_thread **out, size_t most, size_t *n)
 {
     *n = 0;

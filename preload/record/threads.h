@@ -19,6 +19,10 @@ void mt_threads_retire(struct mt_thread *thread);
  */
 int mt_threads_list(struct mt_thread **out, size_t most, size_t *n);
 
+/* Return the first thread, for a process that has a copy of this one's memory and no other thread.
+ */
+struct mt_thread *mt_threads_of_copy(void);
+
 /* Leave a tail that another process has written to, in all threads. Return 0 if there is none, 1 if
  * it was left, or -ENOMEM. Writer only. */
 int mt_threads_check_tail(void);

@@ -74,6 +74,8 @@ static void write_collected(void)
         if (!n)
             return;
         uint64_t kinds = round_times(events, n);
+        if (kinds & MT_CUDA_BLOCK_KINDS)
+            mt_cuda_blocks_note(events, n);
         if (MT_UNLIKELY(mt_writer.used != NULL))
             mt_use_events_write(events, n, write_events);
         else
@@ -131,6 +133,7 @@ void mt_writer_drain(bool is_last)
     if (!mt_guard_has_lost())
         mt_tail_set_alive();
     bool is_requested = mt_writer_accept_request();
+    uint64_t until_ns = mt_now();
     int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
     if (rc && is_last && mt_writer_is_open())
         mt_writer_give_up(rc, "finish"); /* what was not collected is in the tail */
@@ -142,6 +145,7 @@ void mt_writer_drain(bool is_last)
     mt_writer_define();
     mt_writer.is_gathering = mt_writer.light != NULL;
     write_collected();
+    mt_cuda_blocks_tell(until_ns);
     write_losses(is_last);
     if (mt_writer.used && (is_last || is_requested))
         mt_use_events_write_live(write_events);

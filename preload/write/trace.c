@@ -129,6 +129,7 @@ void mt_writer_forget(void)
     mt_live_destroy(mt_writer.live);
     mt_light_destroy(mt_writer.light);
     mt_used_blocks_destroy(mt_writer.used);
+    free(mt_writer.cuda_blocks);
     free(mt_writer.order.source);
     free(mt_writer.order.thread);
     free(mt_writer.order.next);

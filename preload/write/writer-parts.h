@@ -112,14 +112,15 @@ struct mt_writer {
         uint64_t events, lost; /* of the trace */
         uint64_t passed;       /* events, with those that were lost before */
     } so_far, at_commit;
-    struct mt_live *live;             /* NULL: keep all */
-    struct mt_used_blocks *used;      /* NULL: uses are not recorded */
-    uint32_t shortages;               /* of PyTorch's allocator, noted by use-events.c */
-    struct mt_light *light;           /* NULL: record all */
-    uint64_t seen;                    /* events, with those not recorded */
-    bool has_request;                 /* of memtap save, whose iterations go on */
-    bool is_gathering;                /* a window is being written, which is committed at once */
-    struct mt_trace_part older, here; /* older: empty if there is none */
+    struct mt_live *live;               /* NULL: keep all */
+    struct mt_used_blocks *used;        /* NULL: uses are not recorded */
+    struct mt_cuda_blocks *cuda_blocks; /* NULL: none */
+    uint32_t shortages;                 /* of PyTorch's allocator, noted by use-events.c */
+    struct mt_light *light;             /* NULL: record all */
+    uint64_t seen;                      /* events, with those not recorded */
+    bool has_request;                   /* of memtap save, whose iterations go on */
+    bool is_gathering;                  /* a window is being written, which is committed at once */
+    struct mt_trace_part older, here;   /* older: empty if there is none */
     bool is_beginning;
     int rc; /* is_beginning: a segment is being created; rc: its result */
     struct mt_known_thread *threads;
@@ -290,5 +291,12 @@ enum mt_loop mt_loop_around(const char *path, unsigned line);
 
 /* Describe a line in the same way; it is known if it could be read. */
 void mt_describe_line(const char *path, unsigned line, struct mt_source_facts *out);
+
+/* cuda-blocks.c: CUDA's live memory on devices, for searches for holders that began by a time. */
+#define MT_CUDA_BLOCK_KINDS                                                                        \
+    (1ull << MT_CUDA_MALLOC | 1ull << MT_CUDA_FREE | 1ull << MT_CUDA_MALLOC_ASYNC |                \
+     1ull << MT_CUDA_FREE_ASYNC | 1ull << MT_CUDA_MAP | 1ull << MT_CUDA_UNMAP)
+void mt_cuda_blocks_note(const struct mt_event *event, size_t n);
+void mt_cuda_blocks_tell(uint64_t until_ns);
 
 #endif

@@ -26,7 +26,7 @@
 #define PAUSE_NS 200000000
 #define FIRST_PERIOD_NS 200000000 /* after it, NVML is queried first */
 #define FIRST_WAIT_S 10
-#define LAST_WAIT_S 10
+#define LAST_WAIT_S 15 /* longer than mt_holders_await may wait in all */
 
 /* Wait for the writer with a timeout, which a join does not have: the disk may hang. Return whether
  * it answered in time. */

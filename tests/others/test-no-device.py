@@ -46,8 +46,8 @@ equal("all of the runtime's", run(runtime, "35"),
 equal("unknown", run(runtime, "999", "cudaMalloc"),
       told("cudaMalloc", "cudaErrorUnknown", 999, "CUDA gives no reason"))
 equal("quiet", run(runtime, "100", options=["-q"]), ("", 0))
-# What fails for another reason is recorded as ever; and what comes after a failure.
-for results, calls, events in [("2", ["cudaMalloc"], 1), ("101,0", ["cudaSetDevice", "cudaStreamCreate"], 1),
+# What fails for another reason is recorded as ever, with the holders if memory runs out; and what comes after a failure.
+for results, calls, events in [("2", ["cudaMalloc"], 2), ("101,0", ["cudaSetDevice", "cudaStreamCreate"], 1),
                                ("100,0,100", ["cudaFree", "cudaStreamCreate", "cudaMalloc"], 2)]:
     said, traces = run(runtime, results, *calls)
     equal(f"traces of {results}", (traces, f".mtap: {events} event{'s' * (events > 1)}," in said), (1, True))

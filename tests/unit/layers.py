@@ -32,6 +32,7 @@ SUBFOLDERS = {
         "python",
         "modules",
         "stacks",
+        "scan",
         "holders",
         "uses",
         "write",

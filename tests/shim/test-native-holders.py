@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-native-holders.py MEMTAP PROGRAM: what holds each of the program's blocks, named as in its source; which are lost, and which
+perhaps, as registers of a second thread cannot be read."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+memtap, program = sys.argv[1:]
+HEAP = r"(other memory -> )?heap block of \d+ bytes -> \[\d+\]"
+VARIABLE = "variable `{}` of native-holders"
+HELD = {
+    1101: VARIABLE.format("cache"),
+    1105: "variable `kept` of libnative-holders-library.so",
+    1106: VARIABLE.format("net::config") + r" -> \[1\]",
+    1107: VARIABLE.format("pieces") + " -> " + HEAP,
+    1108: VARIABLE.format("table") + " -> " + HEAP,
+    1109: VARIABLE.format("shared") + " -> " + HEAP,
+    1110: VARIABLE.format("list") + " -> " + HEAP,
+    1111: VARIABLE.format("history") + " -> " + HEAP,
+    1112: VARIABLE.format("newest"),
+    1113: VARIABLE.format("mapped") + r" -> mapping of \d+ bytes -> \[\d+\]",
+    1301: "stack of the main thread, frame of `main` of native-holders",
+} | {1100 + i: VARIABLE.format("pool") + rf" -> \[{i}\]" for i in (2, 3, 4)}
+IN_THREAD = {
+    1201: r"stack of thread \d+, perhaps left there by an earlier call",
+    1202: r"thread-local variables of thread \d+ -> variable `of_thread` of native-holders",
+}
+LOST = {1001, 1002}
+PERHAPS = {1003: "no pointer leads to the heap block of 24 bytes that has its address", 1004: "only an unaligned pointer to it was found"}
+OTHER_THREAD = ", but registers of 1 other thread cannot be read"
+
+
+def check(how, held, lost):
+    with tempfile.TemporaryDirectory() as folder:
+        trace = f"{folder}/t.trace"
+        subprocess.run([memtap, "run", "--simulate", "h100", "-o", trace, "--", program, how], check=True)
+        answer = json.loads(subprocess.run([memtap, "holders", "-f", "json", trace], check=True, text=True, capture_output=True).stdout)
+    assert [(each["moment"], each["result"]) for each in answer["lists"]] == [("out_of_memory", "complete")], answer["lists"]
+    device = answer["devices"][0]
+    assert device["lost"] == (sum(LOST) * 1024 if how == "alone" else 0), device["lost"]
+    assert {block["size"] // 1024 for block in device["blocks"]} == held.keys() | LOST | PERHAPS.keys()
+    for block in device["blocks"]:
+        size, holders = block["size"] // 1024, [(holder["root"], " -> ".join(holder["path"])) for holder in block["holders"]]
+        if size in held:
+            assert any(re.fullmatch(held[size], path) for _, path in holders), (how, size, holders, held[size])
+        elif lost and size in PERHAPS:
+            assert holders == [("not_found", PERHAPS[size] + (OTHER_THREAD if how == "idle" else ""))], (how, holders)
+        elif lost:
+            assert holders == [lost], (how, holders)
+        else:  # the second thread's stack may have old values
+            assert {root for root, _ in holders} <= {"not_found", "native_stack", "thread_local"}, (how, holders)
+
+
+check("alone", HELD, ("lost", "no pointer to it exists"))
+check("idle", HELD, ("not_found", "no pointer found" + OTHER_THREAD))
+check("busy", HELD | IN_THREAD, None)
