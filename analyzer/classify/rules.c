@@ -166,6 +166,12 @@ RULE(there_since_first, born(block, MT_PHASE_FORWARD) && is_unlabelled(block) &&
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
 RULE(saved_by_call, saw(block, MT_SAW_SAVED) && made_in_saving_call(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
+/* A sparse gradient has no storage that a label could name: its indices and values have. Hooks run
+ * with Python's frames. */
+RULE(is_accumulated,
+     born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) && block->node_name &&
+         !python_stack(context, block) &&
+         strstr(mt_string(context->definitions, block->node_name), "AccumulateGrad"))
 /* Not a leaf's gradient, and no later backward replaces it: a hook or a library keeps it. */
 RULE(kept_ever_after, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
                           block->node_name &&
@@ -322,6 +328,8 @@ const struct mt_rule mt_rules[] = {
     {"allocated and saved for backward in one library call", MT_CATEGORY_ACTIVATIONS, MT_LIKELY,
      saved_by_call},
     {"saved for backward, allocated elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
+    {"allocated where a leaf's gradient accumulates, outlived it", MT_CATEGORY_GRADIENTS, MT_LIKELY,
+     is_accumulated},
     {"allocated in a distributed backward, freed in a later one", MT_CATEGORY_GRADIENTS, MT_GUESS,
      went_through_forward},
     {"allocated in backward, freed in another one", MT_CATEGORY_ACTIVATIONS, MT_GUESS,

@@ -49,6 +49,20 @@ def flat():
     train(model, leaves, add)
 
 
+def sparse():
+    """A gradient without a storage: its values and indices have."""
+    model = nn.Embedding(1000, 64, sparse=True).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        model(torch.randint(1000, (512,), device="cuda")).sum().backward()
+        grad = model.weight.grad
+        tell(grad._values(), grad._indices())
+        optimizer.step()
+        tell(grad._values(), grad._indices())
+        del grad
+        optimizer.zero_grad()
+
+
 def data():
     """Each gradient's data is replaced by a piece of a bucket, as ZeRO does."""
     def replace():
