@@ -314,6 +314,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         replay->reserved.limit[mt_device_slot(event->device)] = event->MEMORY_LIMIT.limit;
         return 0;
     case MT_DEVICE_MEMORY:
+        replay->visits.samples++;
         mt_replay_sample(replay, event);
         return 0;
     case MT_HOLDER:

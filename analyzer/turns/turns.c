@@ -84,25 +84,28 @@ static int choose(const struct mt_loop_finder *f, uint64_t last)
     return best;
 }
 
+#define PERIOD_MOST 32u
+
+/* What a thread allocates from one visit that may begin a turn to the next; number: the event's
+ * that begins it, without those that come by the clock. */
+struct part {
+    uint64_t n, bytes, number;
+};
+
 /* An operator that makes several blocks, or a line with several calls, begins again several times a
  * turn: return how many, by the events in between; 1: nothing repeats so. */
-#define PERIOD_MOST 32u
-static size_t period_of(const uint64_t *begin, size_t n)
+static size_t period_of_events(const struct part *part, size_t n)
 {
     for (size_t period = 1; period <= PERIOD_MOST && 3 * period < n; period++) {
         size_t equal = 0, of = 0;
         for (size_t i = n / 4 + period; i + 1 < n; i++, of++)
-            equal += begin[i + 1] - begin[i] == begin[i + 1 - period] - begin[i - period];
-        if (of && 10 * equal >= 9 * of)
+            equal += part[i + 1].number - part[i].number ==
+                     part[i + 1 - period].number - part[i - period].number;
+        if (of && NEARLY(equal, of))
             return period;
     }
     return 1;
 }
-
-/* What a thread allocates from one visit that may begin a turn to the next. */
-struct part {
-    uint64_t n, bytes;
-};
 
 /* Return how a part differs from the one before: its number of allocations, and whether it has
  * other bytes, or also which of the two has more. */
@@ -148,44 +151,50 @@ static size_t period_of_parts(const struct part *part, size_t n)
     return period > 1 && !change(part, n, period) ? 0 : period;
 }
 
-static size_t period_of_sizes(const struct mt_turns *turns, const struct mt_visits *visits)
+/* Return the parts of a thread's turns; NULL: out of memory. */
+static struct part *parts_of(const struct mt_turns *turns, const struct mt_visits *visits)
 {
     struct part *part = calloc(turns->n + 1, sizeof *part);
+    uint64_t samples = 0;
     size_t i = 0;
     for (size_t k = 0; part && k < visits->n; k++) {
         const struct mt_visit *visit = &visits->visit[k];
-        while (i < turns->n && turns->begin[i] <= visit->event)
-            i++;
+        samples += visit->samples;
+        for (; i < turns->n && turns->begin[i] <= visit->event; i++)
+            part[i].number = turns->begin[i] - samples;
         if (i && visit->thread == turns->thread && !(turns->end && visit->event >= turns->end)) {
             part[i - 1].n += visit->n;
             part[i - 1].bytes += visit->bytes;
         }
     }
-    size_t period = part ? period_of_parts(part, turns->n) : 0;
-    free(part);
-    return period;
+    return part;
 }
 
 /* Leave one of each period. At a line that calls something several times, calls that cannot be
  * distinguished do not show how many form one turn: then there are none. A first turn may have
- * more, and the last one fewer if the program was broken off. */
-static void thin(struct mt_turns *turns, const struct mt_visits *visits,
-                 const struct mt_found_loop *loop, bool is_broken_off)
+ * more, and the last one fewer if the program was broken off. 0 or -ENOMEM. */
+static int thin(struct mt_turns *turns, const struct mt_visits *visits,
+                const struct mt_found_loop *loop, bool is_broken_off)
 {
+    struct part *part = parts_of(turns, visits);
+    if (!part)
+        return -ENOMEM;
     bool is_one = turns->n_first == 1, has_others = loop->turns[MT_TURN_OTHER_AGAIN] > 0,
          is_sure = !has_others && !loop->turns[MT_TURN_PERHAPS_AGAIN];
-    size_t by_sizes = is_one ? period_of_sizes(turns, visits) : 0,
+    size_t by_sizes = is_one ? period_of_parts(part, turns->n) : 0,
            period = by_sizes > 1 ? by_sizes
                     : is_one && !is_sure && !(by_sizes && has_others)
-                        ? period_of(turns->begin, turns->n)
+                        ? period_of_events(part, turns->n)
                         : 1,
            more = is_broken_off ? 0 : turns->n % period, n = 0;
+    free(part);
     bool is_few = turns->n < LEAST_AGAIN && !loop->turns[MT_TURN_AGAIN];
     if (is_few || (period == 1 && (loop->is_doubtful || (has_others && !by_sizes))))
         turns->n = 0;
     for (size_t i = 0; i < turns->n; i += period + (i ? 0 : more))
         turns->begin[n++] = turns->begin[i];
     turns->n = n;
+    return 0;
 }
 
 static int add_turn(struct mt_turns *turns, uint64_t event, bool is_first)
@@ -216,7 +225,7 @@ static int list_turns(struct mt_loop_finder *f, struct mt_turns *turns, unsigned
             turns->end = visit->event;
     }
     if (!rc && signs & SIGN(AGAIN) && !(signs & SIGN(BACK)))
-        thin(turns, f->visits, &f->loop[loop], is_broken_off);
+        return thin(turns, f->visits, &f->loop[loop], is_broken_off);
     return rc;
 }
 

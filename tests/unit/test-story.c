@@ -297,6 +297,33 @@ START_TEST(an_evaluation_alone_has_iterations)
 }
 END_TEST
 
+/* One line, two equal blocks a turn; samples come when the clock says so. */
+static uint32_t turns_with_samples(unsigned every)
+{
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/turn.py:3 main", NULL));
+    for (unsigned i = 0; i < 60; i++) {
+        mt_build_alloc(builder, BASE, 1000);
+        mt_build_alloc(builder, BASE + 4096, 1000);
+        mt_build_free(builder, BASE);
+        mt_build_free(builder, BASE + 4096);
+        if (every && i * 7919 % every == 0)
+            mt_build_event4(builder, MT_DEVICE_MEMORY, MT_MIB, MT_MIB, 0, 0);
+    }
+    uint32_t iterations = analyze()->spans->iterations;
+    mt_analysis_destroy(&analysis);
+    mt_builder_destroy(builder);
+    begin();
+    return iterations;
+}
+
+START_TEST(samples_are_not_what_the_program_does)
+{
+    ck_assert_uint_eq(turns_with_samples(0), 60);
+    for (unsigned every = 1; every < 12; every++)
+        ck_assert_uint_eq(turns_with_samples(every), 60);
+}
+END_TEST
+
 START_TEST(after_a_step_the_programs_own_code_runs)
 {
     for (unsigned i = 0; i < 3; i++) {
@@ -943,6 +970,7 @@ int main(void)
     tcase_add_test(story, forwards_before_the_training_begins_are_no_iterations);
     tcase_add_test(story, forwards_that_differ_are_training);
     tcase_add_test(story, an_evaluation_alone_has_iterations);
+    tcase_add_test(story, samples_are_not_what_the_program_does);
     tcase_add_test(story, after_a_step_the_programs_own_code_runs);
     tcase_add_test(story, a_custom_functions_backward_has_its_class);
     tcase_add_test(story, without_steps_forward_after_backward_begins_one);
