@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test-native-holders.py MEMTAP PROGRAM: what holds each of the program's blocks, named as in its source; which are lost, and which
 perhaps, as registers of a second thread cannot be read."""
+
 import json
 import re
 import subprocess
@@ -28,31 +29,43 @@ IN_THREAD = {
     1202: r"thread-local variables of thread \d+ -> variable `of_thread` of native-holders",
 }
 LOST = {1001, 1002}
-PERHAPS = {1003: "no pointer leads to the heap block of 24 bytes that has its address", 1004: "only an unaligned pointer to it was found"}
-OTHER_THREAD = ", but registers of 1 other thread cannot be read"
+PERHAPS = {
+    1003: "no pointer leads to the heap block of 24 bytes that has its address",
+    1004: "only an unaligned pointer to it was found",
+}
 
 
-def check(how, held, lost):
+def search(how):
     with tempfile.TemporaryDirectory() as folder:
         trace = f"{folder}/t.trace"
         subprocess.run([memtap, "run", "--simulate", "h100", "-o", trace, "--", program, how], check=True)
-        answer = json.loads(subprocess.run([memtap, "holders", "-f", "json", trace], check=True, text=True, capture_output=True).stdout)
-    assert [(each["moment"], each["result"]) for each in answer["lists"]] == [("out_of_memory", "complete")], answer["lists"]
+        return json.loads(subprocess.run([memtap, "holders", "-f", "json", trace], check=True, text=True, capture_output=True).stdout)
+
+
+def check(how, held, lost=None):
+    answer = search(how)
+    for _ in range(9):  # a thread of memtap's that is just starting counts as the program's
+        if lost and not answer["devices"][0]["lost"]:
+            answer = search(how)
+    assert [(each["moment"], each["result"]) for each in answer["lists"]] == [("out_of_memory", "complete")], answer[
+        "lists"
+    ]
     device = answer["devices"][0]
     assert device["lost"] == (sum(LOST) * 1024 if how == "alone" else 0), device["lost"]
     assert {block["size"] // 1024 for block in device["blocks"]} == held.keys() | LOST | PERHAPS.keys()
     for block in device["blocks"]:
-        size, holders = block["size"] // 1024, [(holder["root"], " -> ".join(holder["path"])) for holder in block["holders"]]
+        size, holders = (
+            block["size"] // 1024,
+            [(holder["root"], " -> ".join(holder["path"])) for holder in block["holders"]],
+        )
         if size in held:
             assert any(re.fullmatch(held[size], path) for _, path in holders), (how, size, holders, held[size])
-        elif lost and size in PERHAPS:
-            assert holders == [("not_found", PERHAPS[size] + (OTHER_THREAD if how == "idle" else ""))], (how, holders)
-        elif lost:
-            assert holders == [lost], (how, holders)
-        else:  # the second thread's stack may have old values
-            assert {root for root, _ in holders} <= {"not_found", "native_stack", "thread_local"}, (how, holders)
+        elif how == "alone":
+            assert holders == [("not_found", PERHAPS[size]) if size in PERHAPS else lost], (how, size, holders)
+        else:  # a second thread's stack begins with registers of the first one, and has old values
+            assert {root for root, _ in holders} <= {"not_found", "native_stack", "thread_local"}, (how, size, holders)
 
 
 check("alone", HELD, ("lost", "no pointer to it exists"))
-check("idle", HELD, ("not_found", "no pointer found" + OTHER_THREAD))
-check("busy", HELD | IN_THREAD, None)
+check("idle", HELD)
+check("busy", HELD | IN_THREAD)
