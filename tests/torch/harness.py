@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests with a real PyTorch share. meson gives MEMTAP, the command to test; a test that
 cannot run here ends with exit code 77 and says why."""
+import contextlib
+import fcntl
+import hashlib
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from bisect import bisect_right
 from pathlib import Path
 
@@ -60,32 +65,62 @@ class Forks:
     """Runs programs that memtap records in children of one process, which has imported PyTorch, and what
     the given ones import: that takes longer than most of them. A trace differs from
     that of a process of its own in two things: the command line, and that the interpreter frees nothing at its end. before: what
-    stands before the program, to run it otherwise than recorded. env: what PyTorch reads when it is imported."""
+    stands before the program, to run it otherwise than recorded. env: what PyTorch reads when it is imported. All tests that ask for
+    the same share the process that has imported PyTorch; see forks.py."""
 
     def __init__(self, *programs, before=None, python=PYTHON, env=None):
         self.folder = folder()
-        command = [*(recorded(f"{self.folder.name}/%p.mtap") if before is None else before), python,
-                   Path(__file__).with_name("forks.py"), *programs]
-        self.process = subprocess.Popen([str(word) for word in command], text=True, env={**os.environ, **(env or {})},
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [*(recorded("%p.mtap") if before is None else before), python, Path(__file__).with_name("forks.py")]
+        environment = {**os.environ, **(env or {})}
+        self.connection = connect([str(word) for word in command], environment)
+        self.answers = self.connection.makefile()
+        self.say({"programs": [str(Path.cwd() / program) for program in programs], "environment": environment})
+
+    def say(self, asked):
+        self.connection.sendall(json.dumps(asked).encode() + b"\n")
 
     def run(self, trace, program, *arguments, env=None, cwd="."):
         """The exit code, and all that it printed."""
         output = Path(self.folder.name) / "output"
-        asked = {"program": str(program), "arguments": [str(word) for word in arguments],
-                 "environment": {**(env or {}), "MEMTAP_OUTPUT": str(trace)}, "folder": str(cwd),
-                 "output": str(output)}
-        print(json.dumps(asked), file=self.process.stdin, flush=True)
-        code = self.process.stdout.readline()
+        self.say({"program": str(program), "arguments": [str(word) for word in arguments],
+                  "environment": {**(env or {}), "MEMTAP_OUTPUT": str(trace)}, "folder": str(Path(cwd).resolve()),
+                  "output": str(output)})
+        code = self.answers.readline()
         return int(code or -1), output.read_text(errors="replace") if output.exists() else ""
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait()
+        self.answers.close()
+        self.connection.close()
         self.folder.cleanup()
+
+
+def connect(command, environment):
+    """A connection to forks.py as this command runs it, which may be there already."""
+    built = [Path(path.strip()).stat().st_mtime_ns for path in (MEMTAP, must_run([MEMTAP, "lib"]).stdout)]
+    read = sorted(item for item in environment.items() if item[0].startswith(("PYTHON", "PYTORCH", "TORCH", "CUDA", "LD_")))
+    key = hashlib.sha256(repr((command, built, read)).encode()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"memtap-forks-{os.getuid()}-{key}"
+    while True:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError), open(folder / "lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            begun = None
+            while (folder / "lock").exists():
+                with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+                    connection = socket.socket(socket.AF_UNIX)
+                    connection.connect(str(folder / "socket"))
+                    return connection
+                if not begun:
+                    (folder / "socket").unlink(missing_ok=True)
+                    with open(folder / "log", "w") as log:
+                        begun = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                                                 stderr=log, start_new_session=True)
+                elif begun.poll() is not None:
+                    raise RuntimeError(f"{command}: {(folder / 'log').read_text()}")
+                time.sleep(0.02)
 
 
 def marked(program, word, way):
@@ -166,11 +201,12 @@ def record(work, script, *arguments, gpu=GPU, ends=0):
     counters.py logged."""
     trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
     trace.unlink(missing_ok=True)
-    command = [*recorded(trace, gpu=gpu), PYTHON, COUNTERS, log, ZOO / script, *arguments]
-    done = must_run(command, ends=ends)
-    print(done.stdout)
-    print(done.stderr)
-    return trace, read_phases(log, done.stdout.splitlines())
+    with Forks(before=recorded("%p.mtap", gpu=gpu)) as forks:
+        code, output = forks.run(trace, COUNTERS, log, ZOO / script, *arguments)
+    print(output)
+    if not equal(f"exit code of {script}", code, ends):
+        finish()
+    return trace, read_phases(log, output.splitlines())
 
 
 def record_ranks(work, script, ranks, *arguments):

@@ -55,7 +55,7 @@ def main():
             if way != "context":
                 compare(forks, folder, way)
     if not harness.ON_GPU:  # which has one
-        with harness.folder() as folder, harness.Forks(before=harness.recorded(f"{folder}/%p.mtap", gpus=2)) as forks:
+        with harness.folder() as folder, harness.Forks(before=harness.recorded("%p.mtap", gpus=2)) as forks:
             compare(forks, folder, "context")
     harness.finish()
 
