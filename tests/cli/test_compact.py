@@ -24,9 +24,10 @@ DRAWN = 200  # events of a trace whose chart has no fewer points in a copy
 LONG, SHORTER, LONG_C = 8_000_000, 100_000, 2_000_000  # events
 C_RUNS = 30, 100, 400, 1000, 3000, 10_000, 30_000
 PART = 0.02
-EVERY = 1  # one of so many traces and of so many questions, and others of the next trace
+EVERY = 1  # one of so many traces,
+EVERY_QUESTION = 3  # and of so many questions, others of the next trace; --of asks all of all
 if "ASAN_OPTIONS" in os.environ:  # takes ten times as long, and sizes are the same
-    LONG, SHORTER, LONG_C, C_RUNS, PART, EVERY = 300_000, 30_000, 100_000, C_RUNS[:5], 1, 6
+    LONG, SHORTER, LONG_C, C_RUNS, PART, EVERY, EVERY_QUESTION = 300_000, 30_000, 100_000, C_RUNS[:5], 1, 6, 6
 turn = itertools.count()
 
 
@@ -104,14 +105,14 @@ def itself(memtap, trace, copy, folder):
     return faults
 
 
-def compare(memtap, trace, folder):
+def compare(memtap, trace, folder, every):
     """Every difference in words, and the copy's part of the size."""
     copy, done = make_copy(memtap, trace, folder)
     if done.returncode:
         return [f"{trace}: {done.stderr}"], 0
     faults = []
     for ask, questions in (answer, QUESTIONS), (report, REPORTS):
-        for question in questions[next(turn) % EVERY::EVERY]:
+        for question in questions[next(turn) % every::every]:
             whole, kept = ask(memtap, question, trace), ask(memtap, question, copy)
             if whole != kept:
                 faults.append(show(f"{trace}: {question}", whole, kept))
@@ -219,7 +220,7 @@ def main():
             subprocess.run([make_long, folder / "shorter.mtap", str(SHORTER)], check=True)
             traces += [folder / "shorter.mtap"]
         for trace in traces[::EVERY]:
-            more, part = compare(memtap, trace, folder)
+            more, part = compare(memtap, trace, folder, 1 if rest[0] == "--of" else EVERY_QUESTION)
             faults += more + history(memtap, trace, folder)
             if os.path.getsize(trace) < 10_000:
                 faults += explained(memtap, trace, folder)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_gaps.py MEMTAP MAKE-C-RUN [READINGS [CSV]]: every command on a trace from which one block was removed, that has one twice
 or two exchanged, or one of another trace, all with right checksums: it answers as before, or says why not, and fails."""
+import os
 import random
 import subprocess
 import sys
@@ -13,6 +14,10 @@ from gaps import Readings, blocks_of
 memtap, make_run, *rest = sys.argv[1:]
 memtap, make_run = Path(memtap).resolve(), Path(make_run).resolve()
 readings = int(rest[0]) if rest else 150
+if "ASAN_OPTIONS" in os.environ:  # each takes ten times as long
+    readings //= 3
+
+
 def change(random_, blocks, others):
     """Return a name and other blocks."""
     blocks, n = list(blocks), len(blocks)
