@@ -252,14 +252,11 @@ static void saw_dtype(struct mt_block *block, uint64_t dtype)
         block->dtype = (uint8_t)dtype;
 }
 
-/* Return a leaf's stack: its first use in forward, or the place where its data was put on the
- * device for a module. */
+/* Return the stack of the leaf at an address (mt_leaf_stack); 0: unknown. */
 static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
 {
     const struct mt_block *block = block_around(tracker, leaf);
-    if (!block)
-        return 0;
-    return mt_stack(tracker->definitions, block->stack)->call ? block->stack : block->leaf_stack;
+    return block ? mt_leaf_stack(tracker->definitions, block) : 0;
 }
 
 /* Return whether state is larger than its parameter: an optimizer may keep state for all parameters

@@ -66,6 +66,14 @@ static inline uint64_t mt_line_of(const struct mt_definitions *definitions,
     return (uint64_t)(python ? python : block->forward_stack) << 32 | (uint32_t)(block->size >> 9);
 }
 
+/* Return a leaf's stack, which its gradient has as leaf_stack: its first use in forward, or the
+ * place where its data was put on the device for a module. */
+static inline uint32_t mt_leaf_stack(const struct mt_definitions *definitions,
+                                     const struct mt_block *leaf)
+{
+    return mt_stack(definitions, leaf->stack)->call ? leaf->stack : leaf->leaf_stack;
+}
+
 /* Return whether backward made the block, and no module's forward that checkpointing runs again
  * there. */
 static inline bool mt_block_is_backwards(const struct mt_definitions *definitions,

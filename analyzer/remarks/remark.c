@@ -2,15 +2,18 @@
 #include "remark.h"
 #include "analyzer/model/user-line.h"
 
+#include <errno.h>
 #include <string.h>
 
-#define WORTH 10u /* a tenth of what is allocated */
+#define WORTH 10u           /* a tenth of what is allocated */
+#define LEAST_ITERATIONS 6u /* an optimizer may step in every fifth only */
 
 static const char *const names[MT_REMARK_KINDS] = {
     [MT_REMARK_NONE] = "none",
     [MT_REMARK_COPIES] = "weight_copies",
     [MT_REMARK_PREVIOUS] = "previous_turn",
     [MT_REMARK_RECOMPUTED] = "recomputed",
+    [MT_REMARK_GRADIENTS] = "untrained_gradients",
     [MT_REMARK_CONTEXT] = "context",
 };
 
@@ -196,6 +199,70 @@ static void find_recomputed(struct mt_remark *remark, const struct mt_device *de
     offer(remark, device, MT_REMARK_RECOMPUTED, &sum);
 }
 
+/* Return whether an optimizer has a block whose objects were not read, or that is not PyTorch's. */
+static bool is_of_unread(const struct mt_verdict *verdict)
+{
+    return verdict->rule->category == MT_CATEGORY_OPTIMIZER_STATE &&
+           !(verdict->block->evidence & (MT_SAW_STATE | MT_SAW_STEPPED));
+}
+
+/* Note the leaves' stacks: 1: only of parameters that no optimizer has; 2: others. 0 or -ENOMEM;
+ * -ENOENT: it is not known of all, or what an optimizer has are copies of the leaves. */
+static int find_stepped(struct mt_address_map *leaves, const struct mt_device *device)
+{
+    bool are_any = false;
+    int rc = 0;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        bool is_stepped = block->evidence & MT_SAW_STEPPED;
+        if (is_of_unread(&device->verdicts[i]) || (is_stepped && !(block->evidence & MT_SAW_LEAF)))
+            return -ENOENT;
+        if (!is_stepped && device->verdicts[i].rule->category != MT_CATEGORY_PARAMETERS)
+            continue;
+        uint32_t stack = mt_leaf_stack(device->context.definitions, block);
+        are_any |= is_stepped;
+        if (stack && (is_stepped || !mt_address_map_get(leaves, stack)))
+            rc = mt_address_map_put(leaves, stack, is_stepped ? 2 : 1);
+    }
+    return rc || are_any ? rc : -ENOENT;
+}
+
+/* Find gradients for parameters that the optimizer does not have: a teacher's, or those of a model
+ * that is not to be trained. Of several optimizers, one without state is not seen to have any. 0 or
+ * -ENOMEM. */
+static int find_gradients(struct mt_remark *remark, const struct mt_replay *replay,
+                          const struct mt_device *device)
+{
+    const struct mt_definitions *definitions = device->context.definitions;
+    struct mt_address_map leaves = {0};
+    struct mt_sums sums = {0};
+    struct mt_sum all = {0};
+    if (!device->spans || device->spans->iterations < LEAST_ITERATIONS || replay->trainers.differ ||
+        replay->survey.kinds[MT_STEP] > device->spans->iterations)
+        return 0;
+    int rc = find_stepped(&leaves, device);
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        if (!(block->evidence & MT_SAW_GRADIENT) || !block->leaf_stack ||
+            mt_address_map_get(&leaves, block->leaf_stack) != 1)
+            continue;
+        uint32_t line = mt_line_stack(definitions, block);
+        all.bytes += block->size;
+        all.blocks++;
+        rc = mt_sums_add(
+            &sums, block->size,
+            &(struct mt_sum){.key = {mt_stack_place(definitions, line)}, .stack = line});
+    }
+    mt_sums_sort(&sums);
+    if (!rc && sums.n) {
+        all.stack = sums.sum[0].stack;
+        offer(remark, device, MT_REMARK_GRADIENTS, &all);
+    }
+    mt_sums_clear(&sums);
+    mt_address_map_clear(&leaves);
+    return rc == -ENOENT ? 0 : rc;
+}
+
 /* Find a context on another device that the program leaves empty long before the peak. */
 static void find_context(struct mt_remark *remark, const struct mt_analysis *analysis,
                          const struct mt_device *main, const struct mt_device *device)
@@ -225,6 +292,8 @@ int mt_remark_find(struct mt_remark *remark, const struct mt_analysis *analysis)
     int rc = device ? find_copies(&found, device) : 0;
     if (!rc && device)
         rc = find_previous(&found, &analysis->replay, device);
+    if (!rc && device)
+        rc = find_gradients(&found, &analysis->replay, device);
     if (rc || !device)
         return rc;
     find_recomputed(&found, device);

@@ -330,7 +330,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_RANGE_END:
         return on_range(replay, event);
     case MT_STEP:
-        return mt_trainers_step(&replay->trainers, event->thread, replay->events);
+        return mt_trainers_step(&replay->trainers, event, replay->events);
     case MT_UNKNOWN_VALUE:
         return mt_unsimulated_add(&replay->unsimulated, replay->definitions, event);
     }

@@ -143,6 +143,13 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
                 bytes);
         end = "; checkpoints around smaller parts recompute less at once";
         break;
+    case MT_REMARK_GRADIENTS:
+        fprintf(out,
+                "The total includes %s of gradients for parameters that no PyTorch optimizer "
+                "updates in this run, mostly from ",
+                bytes);
+        end = "; if nothing else uses these, requires_grad_(False) on the parameters avoids them";
+        break;
     case MT_REMARK_CONTEXT:
         fprintf(out,
                 "CUDA context and modules use %s on %s, which has no tensors at the peak or later; "

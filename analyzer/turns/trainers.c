@@ -12,9 +12,12 @@ void mt_trainers_clear(struct mt_trainers *trainers)
     *trainers = (struct mt_trainers){0};
 }
 
-int mt_trainers_step(struct mt_trainers *trainers, uint32_t thread, uint64_t number)
+int mt_trainers_step(struct mt_trainers *trainers, const struct mt_event *event, uint64_t number)
 {
-    struct mt_trainer *trainer = thread < trainers->n ? &trainers->trainer[thread] : NULL;
+    struct mt_trainer *trainer =
+        event->thread < trainers->n ? &trainers->trainer[event->thread] : NULL;
+    trainers->differ |= trainers->stack && trainers->stack != event->stack;
+    trainers->stack = event->stack;
     if (!trainer || !trainer->worked)
         return 0;
     uint64_t begin = trainer->worked;

@@ -19,6 +19,8 @@ struct mt_trainers {
         uint64_t last; /* step */
     } *trainer;        /* by thread */
     size_t n, capacity;
+    uint32_t stack; /* of a step; 0: unknown, */
+    bool differ;    /* and of others */
 };
 
 void mt_trainers_clear(struct mt_trainers *trainers);
@@ -38,8 +40,8 @@ static inline int mt_trainers_work(struct mt_trainers *trainers, uint32_t thread
     return 0;
 }
 
-/* Note that an optimizer begins a step in a thread. 0 or -ENOMEM. */
-int mt_trainers_step(struct mt_trainers *trainers, uint32_t thread, uint64_t number);
+/* Note that an optimizer begins a step. 0 or -ENOMEM. */
+int mt_trainers_step(struct mt_trainers *trainers, const struct mt_event *event, uint64_t number);
 
 /* Set *turns, of zeros, to the iterations of the thread that has the most, if several train at the
  * same time; to the turns of a loop if each of these has several. 0 or -ENOMEM. */

@@ -71,6 +71,21 @@ def reentrant():
         blocks.zero_grad()
 
 
+def untrained():
+    """Without: the other model has an optimizer, too, which has no state."""
+    teacher, student = (nn.Sequential(*[nn.Linear(1024, 1024, bias=False) for _ in range(4)]).cuda() for _ in range(2))
+    optimizer = torch.optim.Adam(student.parameters())
+    other = torch.optim.SGD(teacher.parameters(), lr=0.1)
+    for _ in range(6):
+        x = torch.ones(8, 1024, device="cuda")
+        loss = student(x) - teacher(x)  # remarked
+        loss.sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if without:
+            other.step()
+
+
 def context():
     """Without: the other card has a part of the work to the end."""
     net = nn.Linear(1024, 1024, bias=False, device="cuda:1")

@@ -15,6 +15,7 @@ REMARKS = {
     "previous": ("previous_turn", 32 << 20, "from the previous iteration, still live while the next is allocated by "),
     "recomputed": ("recomputed", 0, "that backward recomputes at once for the checkpoint at "),
     "reentrant": ("recomputed", 0, "that backward recomputes at once for the checkpoint at "),
+    "untrained": ("untrained_gradients", 16 << 20, "of gradients for parameters that no PyTorch optimizer updates in this run, mostly from "),
     "context": ("context", 0, "the first tensor there was allocated by "),
 }
 
