@@ -81,6 +81,26 @@ static bool is_one_function(const struct mt_frame *a, const struct mt_frame *b)
     return !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
 }
 
+static uint32_t caller_of(const struct mt_loop_finder *f, uint32_t stack)
+{
+    return mt_stack(f->definitions, mt_stack(f->definitions, stack)->parent)->user;
+}
+
+static bool is_nameless(const struct mt_frame *frame)
+{
+    return frame->is_native && !frame->is_named;
+}
+
+/* Return whether two stacks' lines are of one function. Without symbols, what one line calls in an
+ * image is taken for one. */
+static bool are_of_one_function(const struct mt_loop_finder *f, uint32_t a, uint32_t b)
+{
+    const struct mt_frame *of_a = frame_of(f, a), *of_b = frame_of(f, b);
+    return is_one_function(of_a, of_b) ||
+           (is_nameless(of_a) && is_nameless(of_b) && of_a->image == of_b->image &&
+            caller_of(f, a) == caller_of(f, b));
+}
+
 /* Return the place of a loop, plus 1; it is made if it is new. 0: there are too many. */
 static unsigned loop_at(struct mt_loop_finder *f, uint32_t stack, uint32_t line, unsigned depth)
 {
@@ -125,11 +145,6 @@ static void put_in(struct mt_loop_node *node, unsigned loop)
         return;
     node->in |= UINT64_C(1) << (loop - 1);
     node->loops[node->n_loops++] = (uint8_t)(loop - 1);
-}
-
-static uint32_t caller_of(const struct mt_loop_finder *f, uint32_t stack)
-{
-    return mt_stack(f->definitions, mt_stack(f->definitions, stack)->parent)->user;
 }
 
 /* Add a node: its lines, and their orders. 0 or -ENOMEM. */
@@ -288,8 +303,7 @@ static struct mt_turned step(struct mt_loop_finder *f, const struct mt_loop_node
                      again == MT_AGAIN_SURELY  ? MT_TURN_AGAIN
                      : again == MT_AGAIN_OTHER ? MT_TURN_OTHER_AGAIN
                                                : MT_TURN_PERHAPS_AGAIN);
-    if (depth < from->depth && depth < to->depth &&
-        is_one_function(frame_of(f, a[depth]), frame_of(f, b[depth])))
+    if (depth < from->depth && depth < to->depth && are_of_one_function(f, a[depth], b[depth]))
         return between_lines(f, from, to, depth);
     if (!depth)
         return turn(0, MT_TURN_BACK);
@@ -412,9 +426,9 @@ static void complete(struct mt_loop_finder *f, struct mt_loop_node *node)
 {
     for (unsigned i = 0; i < f->n_loops; i++)
         for (uint32_t j = 0; f->loop[i].until && j < node->depth; j++) {
-            const struct mt_frame *frame = frame_of(f, f->pool[node->path + j]);
-            if (frame->line >= f->loop[i].line && frame->line <= f->loop[i].until &&
-                is_one_function(frame, f->loop[i].frame))
+            uint32_t stack = f->pool[node->path + j], line = frame_of(f, stack)->line;
+            if (line >= f->loop[i].line && line <= f->loop[i].until &&
+                are_of_one_function(f, stack, f->loop[i].stack))
                 put_in(node, i + 1);
         }
     for (unsigned i = 1; i < node->n_loops; i++)
