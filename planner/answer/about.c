@@ -80,7 +80,7 @@ void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *r
     find_optimizer(answer, recording);
     find_call(answer, recording);
     find_copies(answer, recording);
-    answer->infers = answer->rest && mt_ends_in_evaluation(recording);
+    answer->infers = answer->rest ? mt_ends_in_evaluation(recording) : mt_only_infers(recording);
 }
 
 /* Model the change that uses suggest for a line. */

@@ -73,7 +73,8 @@ bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack)
     return false;
 }
 
-/* Forwards without a backward: after so many that keep their graphs, none is expected. */
+/* Forwards without a backward: after so many that keep their graphs, or make none, none is
+ * expected. */
 #define FORWARDS_LEAST 4u
 
 /* Return how often the program has come back to the module with which its forwards begin; *newest:
@@ -96,12 +97,14 @@ static unsigned count_forwards(const struct mt_recording *recording, uint64_t *n
 bool mt_only_infers(const struct mt_recording *recording)
 {
     uint64_t newest = 0, ended = 0, saved = 0;
-    if (recording->n_steps || !recording->n_nodes)
+    if (recording->n_steps)
         return false;
     for (size_t i = 0; i < recording->n_turns; i++)
         if (recording->turn[i].phase == MT_PHASE_BACKWARD)
             return false;
     unsigned n = count_forwards(recording, &newest);
+    if (!recording->n_nodes)
+        return n > FORWARDS_LEAST;
     for (size_t i = 0; i < recording->n && recording->block[i].begin < newest; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         if (!block->saved || block->category != MT_CATEGORY_ACTIVATIONS ||

@@ -43,8 +43,11 @@ int mt_change_offload_idle(struct mt_edits *edits, const char *argument,
 bool mt_is_weight_copy(const struct mt_recorded_block *block);
 
 /* Return whether the recording ends in an evaluation: in a forward of a line that has had no
- * backward, while others have; or of a program that drops graph after graph without one. */
+ * backward, while others have; or of a program that trains nothing. */
 bool mt_ends_in_evaluation(const struct mt_recording *recording);
+
+/* Return whether the program trains nothing: it drops graph after graph without a backward, or
+ * makes none. */
 bool mt_only_infers(const struct mt_recording *recording);
 
 /* Return whether the block is of the model, of its optimizer or of a library: another batch leaves

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands first in memtap oom carries the run through when it is followed; so does the memory that it says is missing."""
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -72,6 +73,14 @@ def follow(jobs, job, part, wanted):
     return keeps_promise(jobs, job, memory, before, found)
 
 
+def trains_nothing(jobs, job, part):
+    """Where nothing was ever trained, nothing for training is advised."""
+    memory, before, found = jobs.die(job, part)
+    told = must_run([MEMTAP, "oom", jobs.trace]).stdout
+    check("a batch of 1/2" in told and not re.search("gradient|optimizer|checkpoint", told), f"{job}: {told}")
+    keeps_promise(jobs, job, memory, before, found)
+
+
 def keeps_promise(jobs, job, memory, before, found):
     """With the memory that is said to be missing, the run comes as far as it says. Whether any is."""
     rest = found["rest"]
@@ -101,6 +110,7 @@ def main():
         jobs = Jobs(recorded, plain, folder)
         kept = sum(follow(jobs, *job) for job in JOBS)
         kept += sum(keeps_promise(jobs, job, *jobs.die(job, part)) for job, part in PROMISES)
+        trains_nothing(jobs, "generates", 0.12)
         check(kept > 3, f"only {kept} promises")
         for job in ("squares", "cached_casts", "half_copies", "no_optimizer", "table", "mask", "distances", "penalty"):
             is_bounded(jobs, job, "batch:1/2")
