@@ -97,6 +97,9 @@ static void put_uncounted(const struct mt_page *page, const struct mt_device *de
                 mt_count_text(count, MT_VISITS_MOST));
     else if (replay->survey.short_lived)
         fputs("  loop turns not counted: a light recording lacks short-lived blocks\n", page->out);
+    else if (mt_definitions_stack_limit(replay->definitions) <= 1)
+        fputs("  no lines or loop turns: recorded without stacks (memtap run --stacks)\n",
+              page->out);
 }
 
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
