@@ -71,7 +71,7 @@ def case(name, action, says=(), silent=(), whole=True, at_least=0, **more):
             if word in errors:
                 faults.append(f"{name}: says {word!r}: {errors!r}")
         mallocs, lost = dump(folder / "t.mtap")
-        if (whole and not 6000 <= mallocs + lost) or mallocs < at_least or mallocs > 6000:
+        if (whole and not 6000 <= mallocs + lost) or mallocs < at_least or mallocs > 6000 + action.count("allocate(1)"):
             faults.append(f"{name}: {mallocs} allocations and {lost} lost: {errors!r}")
         return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
@@ -86,7 +86,8 @@ TAILS = {
     "ones in a ring": INTO + "os.pwrite(fd, b'\\xff' * 4096, 4096 + (1 << 20))",
     "random words": INTO + "os.pwrite(fd, random.Random(3).randbytes(2 << 20), 8192 + (1 << 20))",
     "other journal": INTO + "os.pwrite(fd, b'\\xff' * 8, 128)",
-    "an older one": "old = open('t.mtap.tail', 'rb').read()\nwait(lambda: turn() != old[32:36])\n"
+    # An event makes memtap look again: after its last turn it sleeps.
+    "an older one": "old = open('t.mtap.tail', 'rb').read()\nwait(lambda: turn() != old[32:36])\nallocate(1)\n"
     + INTO
     + "os.pwrite(fd, old, 0)",
 }
