@@ -46,6 +46,7 @@ static struct {
     struct search *taken;             /* by the writer */
     uint64_t until_ns;                /* when the wait at the end is over; 0: not begun */
     atomic_bool is_beginning;         /* taken by the thread that looks up its Python */
+    atomic_bool have_begun;           /* any so far */
     _Atomic unsigned n;               /* so far */
     _Atomic uint64_t end_ns, last_ns; /* of the last search: when it ended, how long it took */
 } holders;
@@ -126,10 +127,16 @@ static bool is_cheap(uint64_t now)
     return holders.n < FREE_SEARCHES || now - holders.end_ns > SHARE * holders.last_ns;
 }
 
+bool mt_holders_have_begun(void)
+{
+    return atomic_load_explicit(&holders.have_begun, memory_order_relaxed);
+}
+
 /* Claim a free search for the caller; NULL: there is none. */
 static struct search *claim(void)
 {
     unsigned running = 0;
+    atomic_store(&holders.have_begun, true);
     for (unsigned i = 0; i < MT_HOLDERS_SEARCHES; i++)
         running +=
             holders.search[i].state == RUNS && !atomic_load(&holders.search[i].answer->is_done);

@@ -31,6 +31,10 @@ void mt_holders_search_at_exit(void);
 /* Return whether a search has not been released yet. Writer only. */
 bool mt_holders_are_sought(void);
 
+/* Return whether any search has begun: before, none is sought. For what is checked at each event.
+ */
+bool mt_holders_have_begun(void);
+
 /* Give each search that began by then the blocks that CUDA had allocated at its moment: `list`
  * fills in answer->block and n_blocks, and returns whether there was room. Writer only. */
 void mt_holders_tell_blocks(uint64_t until_ns,

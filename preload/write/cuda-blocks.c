@@ -43,10 +43,11 @@ static struct mt_cuda_blocks *grown(struct mt_cuda_blocks *old)
     return blocks;
 }
 
-static void add(const struct mt_event *event, uint64_t address, uint64_t size, unsigned kind)
+static inline __attribute__((always_inline)) void
+add(const struct mt_event *event, uint64_t address, uint64_t size, unsigned kind)
 {
     struct mt_cuda_blocks *blocks = mt_writer.cuda_blocks;
-    if (!blocks || 2 * blocks->n >= blocks->places)
+    if (MT_UNLIKELY(!blocks || 2 * blocks->n >= blocks->places))
         blocks = mt_writer.cuda_blocks = grown(blocks);
     if (!blocks || !address || !size || blocks->n + 1 >= blocks->places)
         return;
@@ -56,7 +57,7 @@ static void add(const struct mt_event *event, uint64_t address, uint64_t size, u
 }
 
 /* Remove an entry, and move those behind it to where they are found without it. */
-static void drop(uint64_t address)
+static inline __attribute__((always_inline)) void drop(uint64_t address)
 {
     struct mt_cuda_blocks *blocks = mt_writer.cuda_blocks;
     size_t at = blocks ? place_of(blocks, address) : 0;
@@ -74,18 +75,15 @@ static void drop(uint64_t address)
     }
 }
 
-static void add_malloc(const struct mt_event *event)
+static inline __attribute__((always_inline)) void add_malloc(const struct mt_event *event)
 {
-    uint64_t address = event->CUDA_MALLOC.address, size = event->CUDA_MALLOC.size;
+    static const uint8_t kinds[] = {[MT_SPACE_DEVICE] = MT_BLOCK_DEVICE + 1,
+                                    [MT_SPACE_MANAGED] = MT_BLOCK_MANAGED + 1,
+                                    [MT_SPACE_HOST] = MT_BLOCK_HOST + 1};
     enum mt_space space = mt_cuda_api_space(event->CUDA_MALLOC.api);
-    if (event->CUDA_MALLOC.result)
+    if (event->CUDA_MALLOC.result || space >= sizeof kinds || !kinds[space])
         return;
-    if (space == MT_SPACE_DEVICE)
-        add(event, address, size, MT_BLOCK_DEVICE);
-    else if (space == MT_SPACE_MANAGED)
-        add(event, address, size, MT_BLOCK_MANAGED);
-    else if (space == MT_SPACE_HOST)
-        add(event, address, size, MT_BLOCK_HOST);
+    add(event, event->CUDA_MALLOC.address, event->CUDA_MALLOC.size, kinds[space] - 1u);
 }
 
 static bool list(struct mt_holders_answer *answer, uint64_t begin_ns)
@@ -113,7 +111,8 @@ void mt_cuda_blocks_tell(uint64_t until_ns)
 void mt_cuda_blocks_note(const struct mt_event *event, size_t n)
 {
     for (; n; event++, n--) {
-        if (mt_holders_are_sought()) /* before it changes what was live at their moment */
+        /* Before it changes what was live at their moment. */
+        if (mt_holders_have_begun() && mt_holders_are_sought())
             mt_cuda_blocks_tell(mt_writer.start_ns + event->time_ns - 1);
         switch (event->kind) {
         case MT_CUDA_MALLOC:
