@@ -110,9 +110,10 @@ void mt_cuda_blocks_tell(uint64_t until_ns)
 
 void mt_cuda_blocks_note(const struct mt_event *event, size_t n)
 {
+    bool have_begun = mt_holders_have_begun(); /* one that begins now begins after these events */
     for (; n; event++, n--) {
         /* Before it changes what was live at their moment. */
-        if (mt_holders_have_begun() && mt_holders_are_sought())
+        if (have_begun && mt_holders_are_sought())
             mt_cuda_blocks_tell(mt_writer.start_ns + event->time_ns - 1);
         switch (event->kind) {
         case MT_CUDA_MALLOC:
