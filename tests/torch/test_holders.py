@@ -134,9 +134,13 @@ def check_end(work):
 def check_hostile(work, forks):
     for what, result, n in [("names", 0, 17), ("deep", 0, 1), ("refused", 2, 0)]:
         trace = Path(work) / f"{what}.mtap"
-        code, output = forks.run(trace, HERE / "hostile_holders.py", what, env={"MEMTAP_HOLDERS": "oom"})
-        equal(f"{what} ends well", (code, "out of memory" in output), (0, True))
-        found = lists(trace)
+        for _ in range(3):  # on a busy machine a search may reach its limit of time
+            trace.unlink(missing_ok=True)
+            code, output = forks.run(trace, HERE / "hostile_holders.py", what, env={"MEMTAP_HOLDERS": "oom"})
+            equal(f"{what} ends well", (code, "out of memory" in output), (0, True))
+            found = lists(trace)
+            if [end["result"] for end, _ in found] != [1]:
+                break
         if not equal(f"{what}: one list", [end["result"] for end, _ in found], [result]):
             continue
         kept = {int(address) for address in re.findall(r"^kept (\d+)", output, re.M)}
