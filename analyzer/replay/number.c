@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-static bool is_out_of_memory(const struct mt_replay *replay)
-{
-    const struct mt_oom *oom = mt_replay_last_oom(replay);
-    return oom && !oom->went_on;
-}
-
 static bool is_by_training(const struct mt_spans *spans)
 {
     return spans->counted == MT_COUNTED_STEPS || spans->counted == MT_COUNTED_BACKWARDS;
@@ -51,7 +45,7 @@ void mt_replay_set_loop(struct mt_replay *replay)
 
 int mt_replay_number(struct mt_replay *replay)
 {
-    bool trains = false, calls = false, out = is_out_of_memory(replay);
+    bool trains = false, calls = false, out = mt_replay_ends_in_oom(replay);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         struct mt_spans *spans = &replay->spans[slot];
         if (mt_spans_merge(spans))

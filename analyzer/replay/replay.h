@@ -260,6 +260,13 @@ static inline const struct mt_oom *mt_replay_last_oom(const struct mt_replay *re
     return replay->ooms.n ? &replay->ooms.kept[(replay->ooms.n - 1) % MT_OOMS_KEPT] : NULL;
 }
 
+/* Return whether memory ran out and the program did not go on. */
+static inline bool mt_replay_ends_in_oom(const struct mt_replay *replay)
+{
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    return oom && !oom->went_on;
+}
+
 /* Return the number of the first out-of-memory that is kept. */
 static inline uint64_t mt_replay_first_oom(const struct mt_replay *replay)
 {

@@ -159,9 +159,11 @@ static void print_device(const struct mt_page *page, const struct mt_device *dev
 /* Return the device that the first sentences are about; NULL: there is none. */
 static const struct mt_device *first_device(const struct mt_analysis *analysis)
 {
-    const struct mt_oom *oom = mt_replay_last_oom(&analysis->replay);
+    const struct mt_replay *replay = &analysis->replay;
     const struct mt_device *failed =
-        oom && !oom->went_on ? mt_analysis_device(analysis, oom->device) : NULL;
+        mt_replay_ends_in_oom(replay)
+            ? mt_analysis_device(analysis, mt_replay_last_oom(replay)->device)
+            : NULL;
     return failed ? failed : mt_analysis_main_device(analysis);
 }
 

@@ -4,6 +4,7 @@
 #include "picture.h"
 #include "preload/host/memory.h"
 #include "preload/record/threads.h"
+#include "preload/scan/by-address.h"
 #include "preload/scan/pointers.h"
 #include "preload/scan/symbols.h"
 
@@ -44,20 +45,6 @@ static void leave_out(uint64_t begin, uint64_t end)
     native->left_out[native->n_left_out++] = (struct mt_memory_range){begin, end};
 }
 
-/* Sort by address without qsort, which may allocate. */
-static void sort_left_out(void)
-{
-    struct mt_memory_range *range = native->left_out;
-    for (uint32_t gap = native->n_left_out / 2; gap; gap /= 2)
-        for (uint32_t i = gap; i < native->n_left_out; i++) {
-            struct mt_memory_range moved = range[i];
-            uint32_t at = i;
-            for (; at >= gap && range[at - gap].begin > moved.begin; at -= gap)
-                range[at] = range[at - gap];
-            range[at] = moved;
-        }
-}
-
 static void read_blocks(const struct mt_holders_task *task)
 {
     const struct mt_holders_answer *answer = task->answer;
@@ -74,7 +61,7 @@ static void read_blocks(const struct mt_holders_task *task)
         leave_out(task->left_out[i].begin, task->left_out[i].end);
     for (struct mt_thread *thread = mt_threads_of_copy(); thread; thread = thread->next)
         leave_out((uint64_t)(uintptr_t)thread, (uint64_t)(uintptr_t)(thread + 1));
-    sort_left_out();
+    mt_sort_by_address(native->left_out, native->n_left_out, sizeof *native->left_out);
 }
 
 /* Page-locked memory may be a mapping of a device, which is not read. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "picture.h"
 #include "preload/host/memory.h"
+#include "preload/host/read-file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 struct mt_picture mt_picture;
 sigjmp_buf mt_crash_point;
@@ -174,24 +173,15 @@ static void add_mapping(const char *line)
 
 int mt_mappings_read(void)
 {
-    char buffer[4096], line[1024];
-    size_t used = 0;
-    ssize_t n;
+    char line[1024];
+    struct mt_lines maps;
     mapped.mapping = mt_map(MOST_MAPPINGS * sizeof *mapped.mapping);
     mt_torch_variables = mt_map(MT_MOST_TORCH_VARIABLES * sizeof *mt_torch_variables);
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (!mapped.mapping || !mt_torch_variables || fd < 0)
+    mt_lines_open(&maps, "/proc/self/maps");
+    if (!mapped.mapping || !mt_torch_variables || maps.fd < 0)
         return -ENOENT;
-    while ((n = read(fd, buffer, sizeof buffer)) > 0)
-        for (ssize_t i = 0; i < n; i++) {
-            if (buffer[i] == '\n') {
-                line[used] = '\0';
-                add_mapping(line);
-                used = 0;
-            } else if (used < sizeof line - 1) {
-                line[used++] = buffer[i];
-            }
-        }
-    close(fd);
+    while (mt_lines_next(&maps, line, sizeof line))
+        add_mapping(line);
+    mt_lines_close(&maps);
     return mapped.n ? 0 : -ENOENT;
 }

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pieces.h"
+#include "bits.h"
 #include "chunks.h"
 #include "preload/host/memory.h"
 
 #define UNIT 16u             /* of malloc's addresses */
 #define BLOCK UINT64_C(4096) /* bits of a region are a multiple of this: a word of `dense` */
-
-static void set(uint64_t *bits, uint64_t i)
-{
-    bits[i / 64] |= UINT64_C(1) << i % 64;
-}
-
-static bool has(const uint64_t *bits, uint64_t i)
-{
-    return bits[i / 64] >> i % 64 & 1;
-}
 
 /* Return the bit of an address in a region. */
 static uint64_t bit_of(const struct mt_pieces *pieces, uint32_t region, uint64_t address)
@@ -34,8 +25,8 @@ static void note_chunks(struct mt_pieces *pieces, uint32_t i)
             pieces->unknown[i] = chunk.begin;
         } else if (chunk.is_used) {
             uint64_t bit = bit_of(pieces, i, chunk.begin);
-            set(pieces->starts, bit);
-            set(pieces->dense, bit / 64);
+            mt_bit_set(pieces->starts, bit);
+            mt_bit_set(pieces->dense, bit / 64);
         }
     }
 }
@@ -152,13 +143,13 @@ static uint64_t bit_of_piece(struct mt_pieces *pieces, const struct mt_piece *pi
 
 bool mt_piece_has(struct mt_pieces *pieces, const struct mt_piece *piece, enum mt_piece_mark mark)
 {
-    return has(pieces->mark[mark], bit_of_piece(pieces, piece));
+    return mt_bit_has(pieces->mark[mark], bit_of_piece(pieces, piece));
 }
 
 bool mt_piece_mark(struct mt_pieces *pieces, const struct mt_piece *piece, enum mt_piece_mark mark)
 {
     uint64_t bit = bit_of_piece(pieces, piece);
-    bool is_new = !has(pieces->mark[mark], bit);
-    set(pieces->mark[mark], bit);
+    bool is_new = !mt_bit_has(pieces->mark[mark], bit);
+    mt_bit_set(pieces->mark[mark], bit);
     return is_new;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pointers.h"
+#include "bits.h"
 #include "chunks.h"
 #include "pages.h"
 #include "preload/host/memory.h"
@@ -55,11 +56,6 @@ struct mt_pointers {
 };
 
 typedef void on_word(struct mt_pointers *p, uint32_t region, uint64_t at, uint64_t word);
-
-static bool has_bit(const uint64_t *bits, uint64_t i)
-{
-    return bits[i / 64] >> i % 64 & 1;
-}
 
 static uint64_t count_pages(const struct mt_region *region)
 {
@@ -160,7 +156,7 @@ static void scan_page(void *pointers, uint32_t region, uint64_t begin, uint64_t 
     if (is_any_piece && mt_region_has_pieces(&p->regions->region[region])) {
         uint64_t page =
             p->first_page[region] + begin / MT_PAGE - p->regions->region[region].begin / MT_PAGE;
-        p->pages[page / 64] |= UINT64_C(1) << page % 64;
+        mt_bit_set(p->pages, page);
     }
 }
 
@@ -291,7 +287,7 @@ static inline __attribute__((always_inline)) void walk(struct mt_pointers *p, co
         for (uint64_t at = piece.begin, end; at < piece.end; at = end, page++) {
             end = (at / MT_PAGE + 1) * MT_PAGE;
             end = end < piece.end ? end : piece.end;
-            if (has_bit(p->pages, page))
+            if (mt_bit_has(p->pages, page))
                 scan(p, p->n_scanned, at, end, p->in_pieces, found);
         }
     }

@@ -3,14 +3,13 @@
 #include "chunks.h"
 #include "preload/host/memory.h"
 #include "preload/host/own-thread.h"
+#include "preload/host/read-file.h"
 #include "trace-format/tail.h"
 
 #include <dirent.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* What glibc has in a thread's struct pthread. */
 enum { PTHREAD_SELF = 16, PTHREAD_BYTES = 0x900, PTHREAD_STEP = 64 };
@@ -281,11 +280,7 @@ static void note_thread(struct mt_regions *regions, const struct mt_scan_thread 
     if (mt_own_threads_have(id))
         return;
     snprintf(path, sizeof path, "/proc/%d/task/%d/comm", thread->process, id);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && read(fd, name, sizeof name - 1) < 0)
-        *name = '\0';
-    if (fd >= 0)
-        close(fd);
+    mt_read_file(path, name, sizeof name);
     regions->other_threads += id != thread->id && !is_drivers(name);
     if (regions->n_threads == MT_MOST_THREADS)
         regions->is_full = true;
@@ -311,20 +306,14 @@ bool mt_regions_read(struct mt_regions *regions, const struct mt_scan_thread *th
 {
     struct reading reading = {
         .regions = regions, .thread = thread, .left_out = ranges, .n_left_out = n};
-    char buffer[4096], line[1024];
-    size_t used = 0;
-    ssize_t got;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    char line[1024];
+    struct mt_lines maps;
+    mt_lines_open(&maps, "/proc/self/maps");
+    if (maps.fd < 0)
         return false;
     find_id(&reading);
-    while ((got = read(fd, buffer, sizeof buffer)) > 0)
-        for (ssize_t i = 0; i < got; i++) {
-            line[used] = buffer[i] == '\n' ? '\0' : buffer[i];
-            if (buffer[i] == '\n')
-                take(&reading, line);
-            used = buffer[i] == '\n' ? 0 : used < sizeof line - 1 ? used + 1 : used;
-        }
-    close(fd);
+    while (mt_lines_next(&maps, line, sizeof line))
+        take(&reading, line);
+    mt_lines_close(&maps);
     return true;
 }

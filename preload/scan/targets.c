@@ -1,39 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "targets.h"
+#include "bits.h"
+#include "by-address.h"
 #include "preload/host/memory.h"
 
 #define FILTER_BITS 20
-
-/* Sort by address without memory of the program's: qsort may allocate. */
-static void sift(struct mt_pointed_range *target, uint32_t at, uint32_t n)
-{
-    for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
-        child += child + 1 < n && target[child].begin < target[child + 1].begin;
-        if (target[at].begin >= target[child].begin)
-            return;
-        struct mt_pointed_range swapped = target[at];
-        target[at] = target[child];
-        target[child] = swapped;
-    }
-}
-
-static void sort(struct mt_pointed_range *target, uint32_t n)
-{
-    for (uint32_t i = n / 2; i--;)
-        sift(target, i, n);
-    for (uint32_t i = n; i-- > 1;) {
-        struct mt_pointed_range swapped = target[0];
-        target[0] = target[i];
-        target[i] = swapped;
-        sift(target, 0, i);
-    }
-}
 
 static void note_in_filter(struct mt_targets *targets, const struct mt_pointed_range *target)
 {
     uint64_t low = targets->all.low, last = (target->end - 1 - low) >> targets->shift;
     for (uint64_t i = (target->begin - low) >> targets->shift; i <= last; i++)
-        targets->filter[i / 64] |= UINT64_C(1) << i % 64;
+        mt_bit_set(targets->filter, i);
 }
 
 struct mt_targets *mt_targets_create(const struct mt_pointed *blocks, uint32_t n)
@@ -47,7 +24,7 @@ struct mt_targets *mt_targets_create(const struct mt_pointed *blocks, uint32_t n
         targets->target[i] = (struct mt_pointed_range){blocks[i].address, end, i};
         high = end > high ? end : high;
     }
-    sort(targets->target, n);
+    mt_sort_by_address(targets->target, n, sizeof *targets->target);
     targets->n = n;
     targets->all.low = n ? targets->target[0].begin : 0;
     targets->all.span = high - targets->all.low;
@@ -63,7 +40,7 @@ uint32_t mt_target_with(const struct mt_targets *targets, uint64_t address)
 {
     uint64_t offset = address - targets->all.low, bit = offset >> targets->shift;
     uint32_t low = 0, high = targets->n;
-    if (offset >= targets->all.span || !(targets->filter[bit / 64] >> bit % 64 & 1))
+    if (offset >= targets->all.span || !mt_bit_has(targets->filter, bit))
         return MT_NO_TARGET;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
