@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/json.h"
-#include "analyzer/support/search.h"
+#include "analyzer/views/tree.h"
 #include "report.h"
-#include "trace-format/meaning/marks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,155 +21,68 @@ static int collect(struct mt_sums *sums, const struct mt_analysis *analysis,
     return mt_sum_blocks(sums, &naming, keys, KEYS, device->shown, device->n_shown);
 }
 
-/* A sum's place in a tree. */
-struct entry {
-    const struct mt_sum *sum;
-    uint32_t *path; /* stacks whose innermost frames the tree shows, from its root on */
-    uint32_t length;
-    uint32_t key; /* its current sort key */
-};
-
-struct entries {
-    struct entry *entry;
-    size_t n;
-    uint32_t *paths;
-};
-
-/* Return whether a tree shows a frame: all except the framework's, and gaps. */
-static bool is_shown(const struct mt_definitions *d, uint32_t stack, bool all)
+/* Build the tree of a device's sums: its nodes have the first stack that led there as value. */
+static void grow(struct mt_tree *tree, const struct mt_sums *sums, const struct mt_definitions *d,
+                 enum mt_direction direction, bool all)
 {
-    const struct mt_frame *frame = mt_stack_frame(d, stack);
-    return all || frame->is_gap || !(frame->marks & MT_MARK_FRAMEWORK);
-}
-
-static int make_paths(struct entries *entries, const struct mt_definitions *d,
-                      enum mt_direction direction, bool all)
-{
-    size_t room = 0, used = 0;
-    for (size_t i = 0; i < entries->n; i++)
-        room += mt_stack(d, entries->entry[i].sum->key[STACK])->depth;
-    entries->paths = calloc(room + 1, sizeof *entries->paths);
-    if (!entries->paths)
-        return -ENOMEM;
-    for (size_t i = 0; i < entries->n; i++) {
-        struct entry *entry = &entries->entry[i];
-        entry->path = entries->paths + used;
-        for (uint32_t s = entry->sum->key[STACK]; mt_stack(d, s)->depth; s = mt_stack(d, s)->parent)
-            if (is_shown(d, s, all) && entry->length < MOST_DEPTH)
-                entry->path[entry->length++] = s;
-        used += entry->length;
-        for (uint32_t j = 0; direction == MT_TOP_DOWN && j < entry->length / 2; j++) {
-            uint32_t other = entry->path[j];
-            entry->path[j] = entry->path[entry->length - 1 - j];
-            entry->path[entry->length - 1 - j] = other;
+    uint32_t path[MOST_DEPTH];
+    for (size_t i = 0; i < sums->n; i++) {
+        const struct mt_sum *sum = &sums->sum[i];
+        size_t n = mt_path(d, sum->key[STACK], all ? MT_PATH_ALL : MT_PATH_WITHOUT_LIBRARY, path,
+                           MOST_DEPTH);
+        uint32_t at = MT_TREE_ROOT;
+        mt_tree_count(tree, at, sum->bytes, sum->blocks);
+        for (size_t j = 0; j < n; j++) {
+            uint32_t stack = path[direction == MT_TOP_DOWN ? n - 1 - j : j];
+            at = mt_tree_child(tree, at, mt_stack_place(d, stack), stack);
+            mt_tree_count(tree, at, sum->bytes, sum->blocks);
         }
     }
-    return 0;
 }
 
-struct tree {
+struct printer {
     const struct mt_definitions *definitions;
     FILE *out;
     const struct mt_style *style;
-    bool all;              /* frames: also the framework's */
-    uint64_t whole, least; /* bytes of all; least bytes of a shown branch */
+    uint64_t least; /* bytes of a shown branch; 0: a hundredth of all */
 };
 
-static uint32_t frame_at(const struct tree *tree, const struct entry *entry, uint32_t depth)
-{
-    return depth < entry->length ? mt_stack_place(tree->definitions, entry->path[depth])
-                                 : UINT32_MAX;
-}
-
-/* The largest sum first. */
-MT_ORDER_OF_POINTERS(by_key, struct entry, MT_RISING(key) ?: MT_RISING(sum))
-
-/* Sort entries by their frame at a depth. */
-static void group(struct tree *tree, struct entry **entries, size_t n, uint32_t depth)
-{
-    for (size_t i = 0; i < n; i++)
-        entries[i]->key = frame_at(tree, entries[i], depth);
-    if (n > 1)
-        qsort(entries, n, sizeof(struct entry *), by_key);
-}
-
-struct branch {
-    struct entry **entries;
-    size_t n;
-    uint64_t bytes;
-};
-
-MT_ORDER(by_branch, struct branch, MT_FALLING(bytes) ?: MT_RISING(entries))
-
-static void print_node(const struct tree *tree, const struct branch *branch, uint32_t depth,
+static void print_node(const struct printer *printer, const struct mt_tree *tree, uint32_t at,
                        unsigned indent)
 {
     char size[MT_SIZE_TEXT], place[512], shown[512];
-    mt_place_text(place, sizeof place, tree->definitions, branch->entries[0]->path[depth]);
-    mt_safe_text(shown, sizeof shown, place, 100, MT_CUT_END, tree->style);
-    fprintf(tree->out, "%11s %5.1f %%  %*s%s\n", mt_size_text(size, branch->bytes),
-            100.0 * (double)branch->bytes / (double)tree->whole, (int)indent, "", shown);
+    const struct mt_tree_node *node = &tree->node[at];
+    mt_place_text(place, sizeof place, printer->definitions, node->value);
+    mt_safe_text(shown, sizeof shown, place, 100, MT_CUT_END, printer->style);
+    fprintf(printer->out, "%11s %5.1f %%  %*s%s\n", mt_size_text(size, node->bytes),
+            100.0 * (double)node->bytes / (double)tree->node[MT_TREE_ROOT].bytes, (int)indent, "",
+            shown);
 }
 
-/* Print the branches of entries with the same path up to a depth. 0 or -ENOMEM. */
-static int walk(struct tree *tree, struct entry **entries, size_t n, uint32_t depth,
-                unsigned indent)
+/* Print what is below a node. 0 or -ENOMEM. */
+static int print_below(const struct printer *printer, const struct mt_tree *tree, uint32_t at,
+                       unsigned indent)
 {
-    struct branch *branches = calloc(n + 1, sizeof *branches);
-    size_t n_branches = 0;
-    int rc = branches ? 0 : -ENOMEM;
-    group(tree, entries, n, depth);
+    size_t n;
+    uint64_t least = printer->least ?: tree->node[MT_TREE_ROOT].bytes / LEAST_PART;
+    uint32_t *children = mt_tree_children(tree, at, least, &n);
+    int rc = children ? 0 : -ENOMEM;
     for (size_t i = 0; i < n && !rc; i++) {
-        uint32_t frame = frame_at(tree, entries[i], depth);
-        if (frame == UINT32_MAX)
-            continue;
-        if (!n_branches || frame_at(tree, branches[n_branches - 1].entries[0], depth) != frame)
-            branches[n_branches++].entries = &entries[i];
-        branches[n_branches - 1].n++;
-        branches[n_branches - 1].bytes += entries[i]->sum->bytes;
+        print_node(printer, tree, children[i], indent);
+        rc = print_below(printer, tree, children[i], indent + 2);
     }
-    if (n_branches)
-        qsort(branches, n_branches, sizeof *branches, by_branch);
-    for (size_t i = 0; i < n_branches && !rc; i++) {
-        struct branch *branch = &branches[i];
-        if (branch->bytes < (tree->least ? tree->least : tree->whole / LEAST_PART))
-            break;
-        print_node(tree, branch, depth, indent);
-        rc = walk(tree, branch->entries, branch->n, depth + 1, indent + 2);
-    }
-    free(branches);
-    return rc;
-}
-
-static int device_tree(struct tree *tree, const struct mt_sums *sums, enum mt_direction direction)
-{
-    struct entries entries = {.entry = calloc(sums->n + 1, sizeof *entries.entry), .n = sums->n};
-    struct entry **chosen = calloc(sums->n + 1, sizeof(struct entry *));
-    int rc = entries.entry && chosen ? 0 : -ENOMEM;
-    tree->whole = 0;
-    for (size_t i = 0; i < sums->n && !rc; i++) {
-        entries.entry[i].sum = &sums->sum[i];
-        chosen[i] = &entries.entry[i];
-        tree->whole += sums->sum[i].bytes;
-    }
-    if (!rc)
-        rc = make_paths(&entries, tree->definitions, direction, tree->all);
-    if (!rc && tree->whole)
-        rc = walk(tree, chosen, entries.n, 0, 0);
-    free(chosen);
-    free(entries.paths);
-    free(entries.entry);
+    free(children);
     return rc;
 }
 
 int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction direction, FILE *out,
                    const struct mt_style *style)
 {
-    struct tree tree = {.definitions = analysis->replay.definitions,
-                        .out = out,
-                        .style = style,
-                        .all = analysis->replay.question.library_frames,
-                        .least = analysis->replay.question.filter.least};
+    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct printer printer = {.definitions = d,
+                                    .out = out,
+                                    .style = style,
+                                    .least = analysis->replay.question.filter.least};
     int rc = 0;
     for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
         const struct mt_device *device = &analysis->devices[i];
@@ -179,11 +91,17 @@ int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction directi
                 mt_size_text(size, device->at.allocated), mt_time_text(time, device->at.time_ns),
                 direction == MT_TOP_DOWN ? "callers first" : "innermost frames first");
         struct mt_sums sums;
+        struct mt_tree tree = {0};
         rc = collect(&sums, analysis, device);
         if (!rc)
-            rc = device_tree(&tree, &sums, direction);
-        if (!rc && !tree.whole && device->n_verdicts)
+            grow(&tree, &sums, d, direction, analysis->replay.question.library_frames);
+        if (!rc && tree.has_no_memory)
+            rc = -ENOMEM;
+        if (!rc && tree.n && tree.node[MT_TREE_ROOT].bytes)
+            rc = print_below(&printer, &tree, MT_TREE_ROOT, 0);
+        else if (!rc && device->n_verdicts)
             fputs(MT_NO_MATCH, out);
+        mt_tree_clear(&tree);
         mt_sums_clear(&sums);
     }
     return rc;
