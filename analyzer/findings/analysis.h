@@ -145,6 +145,46 @@ void mt_unneeded_clear(struct mt_unneeded *unneeded);
 enum mt_unneeded_kind mt_unneeded_kind_of(const struct mt_device *device,
                                           const struct mt_block *block);
 
+/*
+ * The same at any moment.
+ */
+
+/* What of a device's run decides it. is_known: uses were recorded and all work was seen. */
+struct mt_unneeded_run {
+    bool is_known, is_cut; /* is_cut, quiet_ns: as above */
+    uint64_t quiet_ns, least_pause_ns;
+    const struct mt_definitions *definitions;
+};
+struct mt_unneeded_run mt_unneeded_run_of(const struct mt_replay *replay,
+                                          const struct mt_spans *spans);
+
+/* A time between two others in which a block is not needed if it is live; the use to name. */
+struct mt_unneeded_time {
+    enum mt_unneeded_kind kind;
+    uint64_t from_ns, to_ns;
+    const struct mt_use_point *use; /* NULL: none */
+};
+#define MT_UNNEEDED_TIMES 3u
+
+/* Find a block's times by its uses and the stack of its allocation. Return their count. They count
+ * at a moment unless its uses are not known up to then (known_ns), their address was passed, or
+ * mt_unneeded_may_be_used; AFTER does not at an allocation by the line of the last use in the
+ * block's own iteration. */
+unsigned mt_unneeded_times(const struct mt_unneeded_run *run, const struct mt_block_uses *uses,
+                           uint32_t stack, struct mt_unneeded_time out[MT_UNNEEDED_TIMES]);
+
+/* Return whether uses could follow a time of this kind, since the run was cut. */
+bool mt_unneeded_may_be_used(const struct mt_unneeded_run *run, enum mt_unneeded_kind kind,
+                             const struct mt_block_uses *uses, uint64_t made_ns);
+
+/* Return whether such blocks are judged: work uses workspaces without being recorded. */
+bool mt_unneeded_is_judged(enum mt_category category, uint64_t evidence);
+
+/* Return whether a block that an event allocated is of a moment's iteration; of its span, which may
+ * be NULL, if the run has no turns. moment: an event. */
+bool mt_unneeded_is_of_iteration(const struct mt_spans *spans, const struct mt_span *span,
+                                 uint64_t event, uint64_t moment);
+
 /* Return what is known of the uses of a live block of the device; NULL: nothing. */
 const struct mt_block_uses *mt_device_uses(const struct mt_replay *replay,
                                            const struct mt_device *device,

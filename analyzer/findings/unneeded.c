@@ -19,19 +19,16 @@ const char *mt_unneeded_name(enum mt_unneeded_kind kind)
 }
 
 struct moment {
-    uint64_t ns, least_pause_ns, event;
+    uint64_t ns, event;
     uint32_t line;  /* that allocates then; 0: not known */
     bool is_killed; /* the trace ends with uses that do not belong to blocks yet */
-    bool is_cut;    /* the run was broken off there or later, before uses that were to come */
-    uint64_t
-        quiet_ns; /* when the last iteration began that was complete before; 0: there is none */
+    struct mt_unneeded_run run;
     const struct mt_device *device;
-    const struct mt_definitions *definitions;
 };
 
 static uint32_t line_of(const struct moment *moment, uint32_t stack)
 {
-    return mt_request_line(moment->definitions, stack, 0);
+    return mt_request_line(moment->run.definitions, stack, 0);
 }
 
 /* Return the line that allocates at the moment. */
@@ -46,16 +43,12 @@ static uint32_t line_at(const struct mt_replay *replay, const struct mt_device *
     return 0;
 }
 
-/* Return whether a block was allocated in the moment's iteration, or in its phase if there is none.
- */
-static bool is_of_iteration(const struct moment *moment, const struct mt_block *block)
+bool mt_unneeded_is_of_iteration(const struct mt_spans *spans, const struct mt_span *span,
+                                 uint64_t event, uint64_t moment)
 {
-    const struct mt_device *device = moment->device;
-    const struct mt_turns *turns = device->spans ? device->spans->turns : NULL;
-    uint64_t event = mt_block_event(block);
-    if (turns)
-        return mt_turns_at(turns, event) == mt_turns_at(turns, moment->event);
-    return !device->span || event >= device->span->event;
+    if (spans && spans->turns)
+        return mt_turns_at(spans->turns, event) == mt_turns_at(spans->turns, moment);
+    return !span || event >= span->event;
 }
 
 /* Return whether a block's last use is of the line that allocates at the moment, in the same
@@ -64,7 +57,8 @@ static bool is_of_own_line(const struct moment *moment, const struct mt_block_us
                            const struct mt_block *block)
 {
     return moment->line && line_of(moment, uses->last.stack) == moment->line &&
-           is_of_iteration(moment, block);
+           mt_unneeded_is_of_iteration(moment->device->spans, moment->device->span,
+                                       mt_block_event(block), moment->event);
 }
 
 /* Return whether what is known of a block's uses does not reach the moment. */
@@ -76,48 +70,60 @@ static bool is_unknown(const struct mt_block_uses *uses, const struct moment *mo
 
 /* Return how long a block is unused at least: a quarter of an iteration, as long as they are on the
  * average; of the run if there are none. */
-static uint64_t least_pause(const struct mt_replay *replay, const struct mt_device *device)
+static uint64_t least_pause(const struct mt_replay *replay, const struct mt_spans *spans)
 {
-    uint64_t turns = device->spans ? device->spans->iterations : 0;
+    uint64_t turns = spans ? spans->iterations : 0;
     return replay->survey.last_time_ns / (turns ? turns : 1) / 4;
 }
 
-static bool is_pause(const struct mt_block_uses *uses, const struct moment *moment)
+/* Between two places of the program, a line that allocates and uses a block first, or uses it
+ * twice, is one: it could not do so later. */
+unsigned mt_unneeded_times(const struct mt_unneeded_run *run, const struct mt_block_uses *uses,
+                           uint32_t stack, struct mt_unneeded_time out[MT_UNNEEDED_TIMES])
 {
-    return uses->before.time_ns && uses->before.time_ns < moment->ns &&
-           uses->after.time_ns > moment->ns &&
-           line_of(moment, uses->before.stack) != line_of(moment, uses->after.stack) &&
-           uses->after.time_ns - uses->before.time_ns >= moment->least_pause_ns;
+    const struct mt_definitions *d = run->definitions;
+    unsigned n = 0;
+    if (uses->is_never || uses->only_written) {
+        out[0] = uses->is_never
+                     ? (struct mt_unneeded_time){MT_UNNEEDED_NEVER, 0, UINT64_MAX, NULL}
+                     : (struct mt_unneeded_time){MT_UNNEEDED_WRITTEN, 0, UINT64_MAX, &uses->last};
+        return 1;
+    }
+    out[n++] =
+        (struct mt_unneeded_time){MT_UNNEEDED_AFTER, uses->last.time_ns, UINT64_MAX, &uses->last};
+    if (mt_request_line(d, uses->first.stack, 0) != mt_request_line(d, stack, 0))
+        out[n++] =
+            (struct mt_unneeded_time){MT_UNNEEDED_UNTIL, 0, uses->first.time_ns, &uses->first};
+    if (uses->before.time_ns && uses->after.time_ns >= uses->before.time_ns &&
+        uses->after.time_ns - uses->before.time_ns >= run->least_pause_ns &&
+        mt_request_line(d, uses->before.stack, 0) != mt_request_line(d, uses->after.stack, 0))
+        out[n++] = (struct mt_unneeded_time){MT_UNNEEDED_BETWEEN, uses->before.time_ns,
+                                             uses->after.time_ns, &uses->before};
+    return n;
 }
 
-/* Return the kind of a block, and the use to name; MT_UNNEEDED_KINDS: it is needed. Between two
- * places of the program, a line that allocates and uses a block first, or uses it twice, is one: it
- * could not do so later. */
+/* Return the kind of a block, and the use to name; MT_UNNEEDED_KINDS: it is needed. */
 static enum mt_unneeded_kind kind_of(const struct mt_block_uses *uses, const struct mt_block *block,
                                      const struct moment *moment, const struct mt_use_point **use)
 {
+    struct mt_unneeded_time time[MT_UNNEEDED_TIMES];
+    unsigned n = mt_unneeded_times(&moment->run, uses, block->stack, time);
     *use = NULL;
-    if (uses->is_never)
-        return MT_UNNEEDED_NEVER;
-    if (uses->only_written) {
-        *use = &uses->last;
-        return MT_UNNEEDED_WRITTEN;
-    }
-    if (uses->last.time_ns < moment->ns) {
-        *use = &uses->last;
-        return MT_UNNEEDED_AFTER;
-    }
-    if (uses->first.time_ns > moment->ns) {
-        *use = &uses->first;
-        return line_of(moment, uses->first.stack) == line_of(moment, block->stack)
-                   ? MT_UNNEEDED_KINDS
-                   : MT_UNNEEDED_UNTIL;
-    }
-    if (is_pause(uses, moment)) {
-        *use = &uses->before;
-        return MT_UNNEEDED_BETWEEN;
+    for (unsigned i = 0; i < n; i++) {
+        if (time[i].from_ns >= moment->ns || moment->ns >= time[i].to_ns)
+            continue;
+        *use = time[i].use;
+        return time[i].kind;
     }
     return MT_UNNEEDED_KINDS;
+}
+
+bool mt_unneeded_may_be_used(const struct mt_unneeded_run *run, enum mt_unneeded_kind kind,
+                             const struct mt_block_uses *uses, uint64_t made_ns)
+{
+    uint64_t last = kind == MT_UNNEEDED_NEVER ? made_ns : uses->last.time_ns;
+    return run->is_cut && last >= run->quiet_ns &&
+           (kind == MT_UNNEEDED_NEVER || kind == MT_UNNEEDED_WRITTEN || kind == MT_UNNEEDED_AFTER);
 }
 
 /* Return whether a program may let go of such a block after its last use so far: it is not of the
@@ -138,10 +144,8 @@ static enum mt_unneeded_kind kind_if_cut(enum mt_unneeded_kind kind,
                                          const struct mt_verdict *verdict,
                                          const struct moment *moment, bool *to_come)
 {
-    uint64_t last = kind == MT_UNNEEDED_NEVER ? mt_block_time(verdict->block) : uses->last.time_ns;
     *to_come = false;
-    if (!moment->is_cut || kind == MT_UNNEEDED_UNTIL || kind == MT_UNNEEDED_BETWEEN ||
-        kind == MT_UNNEEDED_KINDS || last < moment->quiet_ns)
+    if (!mt_unneeded_may_be_used(&moment->run, kind, uses, mt_block_time(verdict->block)))
         return kind;
     *to_come = kind != MT_UNNEEDED_AFTER || !may_be_let_go(verdict);
     return *to_come ? MT_UNNEEDED_KINDS : MT_UNNEEDED_PERHAPS;
@@ -168,27 +172,43 @@ static uint64_t begin_of_last(const struct mt_spans *spans, uint64_t ns)
     return begin ? begin->time_ns : 0;
 }
 
-static struct moment moment_of(const struct mt_replay *replay, const struct mt_device *device)
-{
-    uint64_t ns = replay->at_moment.device_ns[mt_device_slot(device->device)];
-    bool is_at_oom = replay->question.moment.kind == MT_AT_OOM;
-    bool is_cut = is_at_oom || mt_ended_of(&replay->survey, NULL).how != MT_ENDED_WHOLE;
-    return (struct moment){.ns = ns,
-                           .least_pause_ns = least_pause(replay, device),
-                           .event = device->at.event,
-                           .line = line_at(replay, device),
-                           .is_killed = replay->survey.kinds[MT_USE],
-                           .is_cut = is_cut,
-                           .quiet_ns = begin_of_last(device->spans, is_at_oom ? ns : UINT64_MAX),
-                           .device = device,
-                           .definitions = replay->definitions};
-}
-
 static struct mt_unneeded begin(const struct mt_survey *survey)
 {
     bool is_recorded = survey->kinds[MT_USES] || survey->kinds[MT_USE];
     bool is_unseen = is_recorded && (survey->kinds[MT_UNSEEN_WORK] || mt_survey_lost(survey));
     return (struct mt_unneeded){.is_unseen = is_unseen, .is_known = is_recorded && !is_unseen};
+}
+
+struct mt_unneeded_run mt_unneeded_run_of(const struct mt_replay *replay,
+                                          const struct mt_spans *spans)
+{
+    return (struct mt_unneeded_run){.is_known = begin(&replay->survey).is_known,
+                                    .is_cut =
+                                        mt_ended_of(&replay->survey, NULL).how != MT_ENDED_WHOLE,
+                                    .quiet_ns = begin_of_last(spans, UINT64_MAX),
+                                    .least_pause_ns = least_pause(replay, spans),
+                                    .definitions = replay->definitions};
+}
+
+static struct moment moment_of(const struct mt_replay *replay, const struct mt_device *device)
+{
+    uint64_t ns = replay->at_moment.device_ns[mt_device_slot(device->device)];
+    struct moment moment = {.ns = ns,
+                            .event = device->at.event,
+                            .line = line_at(replay, device),
+                            .is_killed = replay->survey.kinds[MT_USE],
+                            .run = mt_unneeded_run_of(replay, device->spans),
+                            .device = device};
+    if (replay->question.moment.kind == MT_AT_OOM) {
+        moment.run.is_cut = true;
+        moment.run.quiet_ns = begin_of_last(device->spans, ns);
+    }
+    return moment;
+}
+
+bool mt_unneeded_is_judged(enum mt_category category, uint64_t evidence)
+{
+    return category != MT_CATEGORY_WORKSPACE && !(evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT));
 }
 
 /* Return the kind of a block and the use to name, as kind_of does; bytes that count apart are added
@@ -200,8 +220,8 @@ static enum mt_unneeded_kind judge(struct mt_unneeded *unneeded, const struct mt
     const struct mt_block *block = verdict->block;
     bool to_come = false;
     *use = NULL;
-    if (verdict->rule->category == MT_CATEGORY_WORKSPACE ||
-        block->evidence & (MT_SAW_WORKSPACE | MT_SAW_SEGMENT) || mt_block_time(block) >= moment->ns)
+    if (!mt_unneeded_is_judged(verdict->rule->category, block->evidence) ||
+        mt_block_time(block) >= moment->ns)
         return MT_UNNEEDED_KINDS;
     if (is_unknown(known, moment)) {
         unneeded->unknown += block->size;
@@ -314,8 +334,8 @@ int mt_unneeded_find(struct mt_unneeded *unneeded, const struct mt_replay *repla
     if (!unneeded->is_known)
         return 0;
     struct moment moment = moment_of(replay, device);
-    unneeded->is_cut = moment.is_cut;
-    unneeded->quiet_ns = moment.quiet_ns;
+    unneeded->is_cut = moment.run.is_cut;
+    unneeded->quiet_ns = moment.run.quiet_ns;
     struct late *late = calloc(device->n_verdicts + 1, sizeof *late);
     size_t n_late = 0;
     unneeded->of = calloc(device->n_verdicts + 1, sizeof *unneeded->of);

@@ -77,7 +77,7 @@ static void print_apart(const struct mt_page *page, const char *what, uint64_t b
 {
     char size[MT_SIZE_TEXT];
     if (bytes)
-        fprintf(page->out, "  not counted: %s, %s\n", mt_size_text(size, bytes), what);
+        fprintf(page->out, "  not counted: %s,\n    %s\n", mt_size_text(size, bytes), what);
 }
 
 /* Return when a device's moment is. */
@@ -99,10 +99,12 @@ void mt_page_unneeded(const struct mt_page *page, const struct mt_device *device
     if (!unneeded->bytes && !unneeded->passed && !unneeded->unknown &&
         !unneeded->kind[MT_UNNEEDED_PERHAPS].bytes)
         return;
-    fprintf(page->out, "\nNot needed %s, judging by launched kernels, copies and fills: %s\n", when,
+    fprintf(page->out, "\nNot needed %s: %s\n", when,
             unneeded->bytes ? mt_size_text(size, unneeded->bytes) : "nothing known");
     if (unneeded->bytes)
-        fprintf(page->out, "  (unless a kernel computed or loaded the address)\n");
+        fputs("  (judging by launched kernels, copies and fills; a kernel may have computed\n"
+              "  or loaded an address)\n",
+              page->out);
     for (enum mt_unneeded_kind kind = 0; kind < MT_UNNEEDED_KINDS; kind++)
         print_kind(page, kind, &unneeded->kind[kind], unneeded->held[kind]);
     print_shared(page, &unneeded->shared);

@@ -19,6 +19,7 @@ export interface Device {
   begin_ns: number; end_ns: number; peak: number; reserved: number;
   memory: number; // of the card; 0: unknown
   held: boolean; uses: boolean; // whether holders of its blocks are known, and the trace's uses of any
+  idle: boolean; // whether any block is not needed at some moment
 }
 export interface Span {
   moment: number; time_ns: number; phase: string; iteration: number; most: number;
@@ -81,12 +82,13 @@ export interface Range { slot: number; is_time: boolean; from: number; to: numbe
 /** Per column: bytes by group, the column's highest moment, reserved, least allocated. */
 export interface Bands { fields: number; numbers: Float64Array; }
 /** Seven numbers a strip: columns from, to, bytes below, life, bytes, category, whether the search found it.
- *  rest: bytes of too thin blocks, by column and category, first those found; below: bytes of all strips, by column. */
-export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; }
-export const STRIP = 7;
+ *  rest: bytes of too thin blocks, by column and category, first those found; below: bytes of all strips, by column.
+ *  idle: four numbers for each piece whose block is idle: columns from, to, bytes below, bytes. */
+export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; idle: Float64Array; }
+export const STRIP = 7, IDLE = 4;
 /** Segments and blocks in the order of addresses; areas.h has the fields. */
 export interface Map { segments: Float64Array; blocks: Float64Array; }
-export const MAP_SEGMENT = 8, MAP_BLOCK = 5;
+export const MAP_SEGMENT = 8, MAP_BLOCK = 6;
 /** Six numbers a range that the program named: moments from and to, ns from and to, depth, name. */
 export interface Ranges { numbers: Float64Array; names: { [id: number]: string }; }
 export const RANGE = 6;
@@ -111,12 +113,16 @@ export interface Exports {
   spans(slot: number): number;
   ooms(): number;
   bands(slot: number, time: number, from: number, to: number, columns: number): number;
+  needed(isOn: number): void;
+  bands_unneeded(slot: number, time: number, from: number, to: number, columns: number): number;
   search(text: number, places: number): number;
   bands_found(slot: number, time: number, from: number, to: number, columns: number): number;
   certainties(slot: number, at: number): number;
   strips(slot: number, time: number, from: number, to: number, columns: number, least: number,
          category: number): number;
   strip_numbers(): number;
+  strips_idle(): number;
+  strips_n_idle(): number;
   strips_rest(): number;
   strips_below_rest(): number;
   moment_at(slot: number, time: number, x: number): number;
@@ -285,6 +291,18 @@ export class Analyzer {
     return this.doubles(at, range.columns * this.nCategories);
   }
 
+  /** Let charts and lists have only what is needed at their moment from now on, or all. */
+  needed(is_on: boolean) {
+    this.exports.needed(+is_on);
+  }
+
+  /** Return the bytes of live blocks that are not needed, by column and group. */
+  unneeded(range: Range): Float64Array {
+    const at = this.exports.bands_unneeded(range.slot, +range.is_time, range.from, range.to, range.columns);
+    if (!at) throw new Error("out of memory");
+    return this.doubles(at, range.columns * this.nCategories);
+  }
+
   /** Return how certain each category is at a moment: the lowest certainty of its blocks. */
   certainties(slot: number, at: number) {
     return this.take<string[]>(this.exports.certainties(slot, at));
@@ -298,6 +316,7 @@ export class Analyzer {
       numbers: this.doubles(this.exports.strip_numbers(), n * STRIP),
       rest: this.doubles(this.exports.strips_rest(), range.columns * 2 * this.nCategories),
       below: this.doubles(this.exports.strips_below_rest(), range.columns),
+      idle: this.doubles(this.exports.strips_idle(), this.exports.strips_n_idle() * IDLE),
     };
   }
 

@@ -2,7 +2,7 @@
 // The analyzer in its worker, as the page sees it: every call is a promise.
 import type { Analyzer } from "./analyzer";
 
-type Calls = Pick<Analyzer, "open" | "summary" | "difference" | "stackBy" | "search" | "found" | "certainties" | "bands" | "columns" | "strips" | "moment" | "momentNs" | "ticks" | "between" | "temporary" | "same" | "who" | "table" | "events" | "eventRows" | "life" | "served" | "map" | "area" | "held" | "ranges">;
+type Calls = Pick<Analyzer, "open" | "summary" | "difference" | "stackBy" | "search" | "found" | "needed" | "unneeded" | "certainties" | "bands" | "columns" | "strips" | "moment" | "momentNs" | "ticks" | "between" | "temporary" | "same" | "who" | "table" | "events" | "eventRows" | "life" | "served" | "map" | "area" | "held" | "ranges">;
 export type Client = {
   [K in keyof Calls]: (...args: Parameters<Calls[K]>) => Promise<ReturnType<Calls[K]>>;
 };

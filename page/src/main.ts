@@ -100,7 +100,8 @@ class Page {
 
   /** Pass the analyzer the new grouping, if it changed, and show all views. */
   private async stack() {
-    const { stack } = this.store.state;
+    const { stack, is_needed } = this.store.state;
+    if (this.trace.devices.some((one) => one.idle)) void this.client.needed(is_needed);
     if (stack !== "category" || this.legend.groups.length) {
       const { slot, peak } = this.device(), names = await this.client.stackBy(stack);
       const { numbers } = await this.client.bands({ slot, is_time: false, from: peak, to: peak + 1, columns: 1 });
@@ -165,9 +166,15 @@ class Page {
     byId("bar").append(...(trace.devices.length > 1 ? [devices] : []), axis, stack,
       button("Whole run", "show all (0)", () => store.set(whole(this.device(), store.state.is_time))),
       button("Peak", "go to the peak (p)", () => store.set({ at: this.device().peak })),
+      ...(trace.devices.some((one) => one.idle) ? [make("button", { id: "needed", "aria-pressed": String(store.state.is_needed),
+        title: "leave out what no work uses at the time (n)", click: () => this.turnNeeded() }, "Only what is needed")] : []),
       search, make("span", { id: "found", class: "said", role: "status" }),
       ...pictureButtons(),
       button("?", "keys and help", () => byId<HTMLDialogElement>("help").showModal()));
+  }
+
+  private turnNeeded() {
+    if (this.trace.devices.some((one) => one.idle)) this.store.set({ is_needed: !this.store.state.is_needed });
   }
 
   private async turnAxis() {
@@ -214,7 +221,7 @@ class Page {
       ArrowLeft: (isShift) => step(-1, isShift), ArrowRight: (isShift) => step(1, isShift),
       PageUp: (isShift) => step(-100, isShift), PageDown: (isShift) => step(100, isShift),
       "0": () => store.set(whole(device(), store.state.is_time)),
-      p: () => store.set({ at: device().peak }), t: () => void this.turnAxis(),
+      p: () => store.set({ at: device().peak }), t: () => void this.turnAxis(), n: () => this.turnNeeded(),
       Escape: () => store.set({ category: -1, since: 0, life: -1, search: "" } as Change),
       " ": () => this.store.state.tab === "map" && this.map.turn(),
       "/": () => byId("search").focus(), "?": () => byId<HTMLDialogElement>("help").showModal(),
@@ -263,10 +270,9 @@ class Page {
 
   private changed(state: State, changed: Set<keyof State>) {
     const has = (...keys: (keyof State)[]) => keys.some((key) => changed.has(key));
-    if (has("stack")) {
-      byId<HTMLSelectElement>("stack").value = state.stack;
-      void this.stack();
-    }
+    if (has("stack")) byId<HTMLSelectElement>("stack").value = state.stack;
+    if (has("is_needed")) byId("needed").setAttribute("aria-pressed", String(state.is_needed));
+    if (has("stack", "is_needed")) void this.stack();
     if (has("slot") && this.trace.devices.length > 1) byId<HTMLSelectElement>("device").value = String(state.slot);
     if (has("is_time")) byId("axis").textContent = axisLabel(state.is_time);
     if (has("tab")) this.showTab(state.tab);
@@ -279,7 +285,7 @@ class Page {
     if (isOther) this.legend.update();
     if (has("life") || (isOther && state.life < 0)) this.details.update();
     if (has("search")) byId<HTMLInputElement>("search").value = state.search;
-    const range = has("slot", "is_time", "from", "to", "category"), list = isOther || has("by", "is_whole");
+    const range = has("slot", "is_time", "from", "to", "category", "is_needed"), list = isOther || has("by", "is_whole");
     if (has("tab") || list || (state.tab === "temporary" && range)) this.views[state.tab]?.update();
     if (has("life")) (this.views[state.tab] as { draw?: () => void } | null)?.draw?.();
     if (range) this.numbers();

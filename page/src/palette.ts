@@ -24,6 +24,8 @@ const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
 const GROUPS = ["#734593", "#128d86", "#cc517f", "#89b46f", "#4b75bf", "#b290b5", "#5d6353", "#df9d9a", "#5eb1e2", "#9e7a5e"];
 GROUPS.forEach((one, i) => (LOOKS[`group ${i}`] = [one, i % 2 ? "dots" : "none"]));
 
+LOOKS["idle"] = [LOOKS["runtime"]![0], "idle"]; // the key of hatch
+
 export function groupName(place: number): string {
   return place < GROUPS.length ? `group ${place}` : "other";
 }
@@ -37,12 +39,12 @@ export function shade(name: string, block: number): string {
   return `rgb(${part(1)},${part(3)},${part(5)})`;
 }
 
-type Pattern = "none" | "dots" | "lines" | "falling" | "cross";
+type Pattern = "none" | "dots" | "lines" | "falling" | "cross" | "idle";
 
 const stripes = (angle: number) => `repeating-linear-gradient(${angle}deg,rgb(255 255 255/.6) 0 1px,transparent 1px 4px)`;
 const HATCHES: { [pattern in Pattern]: string } = {
   none: "", dots: "radial-gradient(rgb(255 255 255/.7) 1px,transparent 1.2px) 0 0/4px 4px", lines: stripes(135), falling: stripes(45),
-  cross: `${stripes(135)},${stripes(45)}`,
+  cross: `${stripes(135)},${stripes(45)}`, idle: "repeating-linear-gradient(135deg,var(--paper) 0 2px,transparent 2px 5px)",
 };
 
 /** Return an element that shows a category's colour and pattern. */
@@ -89,5 +91,23 @@ export function fill(name: string): CanvasPattern | string {
     result = context.createPattern(tile, "repeat") ?? plain;
   }
   made.set(name, result);
+  return result;
+}
+
+/** Return a canvas's fill over the area of what is not needed. */
+export function hatch(): CanvasPattern | string {
+  const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper"), key = `idle ${paper}`;
+  const tile = document.createElement("canvas"), context = tile.getContext("2d")!;
+  tile.width = tile.height = 8;
+  context.strokeStyle = paper;
+  context.lineWidth = 2.5;
+  context.beginPath();
+  for (const x of [0, 8, 16]) {
+    context.moveTo(x - 12, 12);
+    context.lineTo(x + 4, -4);
+  }
+  context.stroke();
+  const result = made.get(key) ?? context.createPattern(tile, "repeat") ?? "transparent";
+  made.set(key, result);
   return result;
 }

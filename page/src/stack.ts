@@ -2,7 +2,7 @@
 // Categories over time, stacked, in a part of a canvas.
 import type { Bands } from "./analyzer";
 import { ink } from "./chart";
-import { fill } from "./palette";
+import { fill, hatch } from "./palette";
 
 /** The look of a category or another group: its name in the palette, and its opacity. */
 export interface Look { name: string; alpha?: number; }
@@ -25,13 +25,13 @@ export function sumAt(bands: Bands, at: number, categories: number): number {
 /** The opacity of what a search does not find. */
 export const PALE = 0.2;
 
-/** Draw columns from the box's left, each `step` pixels wide; the box is `most` bytes high. found: bytes by column and group;
- *  what is more is pale. */
+/** Draw columns from the box's left, each `step` pixels wide; the box is `most` bytes high. found, idle: bytes by column and group;
+ *  what is more than found is pale, what is idle is hatched. */
 export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks: Look[], box: Box, step: number,
-                          most: number, found: Float64Array | null = null) {
+                          most: number, found: Float64Array | null = null, idle: Float64Array | null = null) {
   const columns = bands.numbers.length / bands.fields, below = new Float64Array(columns);
   const y = (bytes: number) => box.top + box.height * (1 - bytes / most);
-  const draw = (name: string, alpha: number, bytes: (column: number) => number) => {
+  const draw = (name: string, alpha: number, bytes: (column: number) => number, is_idle = false) => {
     let any = false;
     context.beginPath();
     for (let i = 0; i < columns; i++) {
@@ -46,17 +46,22 @@ export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks
     context.fillStyle = fill(name);
     context.globalAlpha = alpha;
     context.fill();
+    if (is_idle) {
+      context.fillStyle = hatch();
+      context.fill();
+    }
     context.globalAlpha = 1;
   };
   looks.forEach(({ name, alpha = 1 }, c) => {
     const all = (i: number) => bands.numbers[i * bands.fields + c]!;
-    if (!found) {
-      draw(name, alpha, all);
-      return;
+    const part = (bytes: Float64Array | null) => (i: number) => bytes?.[i * looks.length + c] ?? 0;
+    if (found) {
+      draw(name, alpha, part(found));
+      draw(name, alpha * PALE, (i) => all(i) - part(found)(i));
+    } else {
+      draw(name, alpha, (i) => all(i) - part(idle)(i));
+      if (idle) draw(name, alpha, part(idle), true);
     }
-    const of_it = (i: number) => found[i * looks.length + c]!;
-    draw(name, alpha, of_it);
-    draw(name, alpha * PALE, (i) => all(i) - of_it(i));
   });
   drawEdge(context, below, box, step, most);
 }

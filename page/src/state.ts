@@ -26,6 +26,8 @@ export interface State {
   /** a block's number, or -1 */
   life: number;
   search: string;
+  /** charts and lists have only what is needed at their moment */
+  is_needed: boolean;
 }
 
 /** The rest of a link besides a run's state: the run, or the view of several runs. */
@@ -116,8 +118,9 @@ export function lastOom(trace: Trace): Oom | undefined {
 }
 
 /** Return what the chips and lists have, in words. */
-export function counted({ since }: State): string {
-  return since ? "allocated in the range, live at its end" : "live at the selected moment";
+export function counted({ since, is_needed }: State): string {
+  const live = is_needed ? "needed" : "live";
+  return since ? `allocated in the range, ${live} at its end` : `${live} at the selected moment`;
 }
 
 /** Return the moment before it. */
@@ -151,5 +154,6 @@ export function read(fragment: string, trace: Trace): State {
     tab: one(given.get("tab"), tabsOf(trace), "who"),
     life: Math.round(number(given.get("life"), 0, Number.MAX_SAFE_INTEGER, -1)),
     search: (given.get("search") ?? "").slice(0, 200),
+    is_needed: given.get("is_needed") === "1" && devices.some((one) => one.idle),
   }, true);
 }

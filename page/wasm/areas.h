@@ -49,7 +49,7 @@ struct mt_map_segment {
 };
 
 struct mt_map_block {
-    double address, size, life, category, is_found;
+    double address, size, life, category, is_found, is_unneeded;
 };
 
 struct mt_map {

@@ -69,11 +69,11 @@ static json_t *last_use(const struct table *table, const struct placed *placed, 
     uint64_t most = 0;
     for (size_t i = 0; i < n; i++) {
         const struct mt_life_uses *uses = mt_life_uses(table->lives, placed[i].life);
-        if (!uses || (!uses->is_never && !uses->last.time_ns))
+        if (!uses || (!uses->of.is_never && !uses->of.last.time_ns))
             return json_null();
-        if (last && uses->last.time_ns <= most)
+        if (last && uses->of.last.time_ns <= most)
             continue;
-        most = uses->last.time_ns;
+        most = uses->of.last.time_ns;
         last = placed[i].life;
     }
     return last ? mt_life_uses_json(table->lives, table->replay->definitions, last) : json_null();

@@ -114,13 +114,13 @@ json_t *mt_life_uses_json(const struct mt_lives *lives, const struct mt_definiti
 {
     const struct mt_life_uses *uses = mt_life_uses(lives, life);
     char line[MT_LIFE_TEXT] = "";
-    if (!uses || (!uses->is_never && !uses->last.time_ns))
+    if (!uses || (!uses->of.is_never && !uses->of.last.time_ns))
         return json_null();
-    uint32_t stack = mt_request_line(d, uses->last.stack, 0);
+    uint32_t stack = mt_request_line(d, uses->of.last.stack, 0);
     if (stack)
         mt_place_text(line, sizeof line, d, stack);
-    return json_pack("{s:b, s:b, s:I, s:o}", "is_never", uses->is_never, "is_passed",
-                     uses->is_passed, "last_ns", (json_int_t)uses->last.time_ns, "line",
+    return json_pack("{s:b, s:b, s:I, s:o}", "is_never", uses->of.is_never, "is_passed",
+                     uses->of.is_passed, "last_ns", (json_int_t)uses->of.last.time_ns, "line",
                      mt_json_text(line));
 }
 

@@ -25,18 +25,17 @@ static struct mt_life *add(struct mt_lives *lives)
 
 /* Note the uses of the newest life. */
 static int note_uses(struct mt_lives *lives, const struct mt_replay *replay,
-                     const struct mt_block *block)
+                     const struct mt_block *block, enum mt_category category)
 {
     bool is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device));
     const struct mt_block_uses *uses =
         is_of_cuda ? mt_uses_find(&replay->uses_of_cuda, &replay->cuda.heap, block)
                    : mt_uses_find(&replay->uses_of_blocks, &replay->blocks, block);
     return uses ? MT_APPEND(lives->uses, lives->uses_capacity, lives->n_uses,
-                            (struct mt_life_uses){.life = (uint32_t)lives->n - 1,
-                                                  .first = uses->first,
-                                                  .last = uses->last,
-                                                  .is_never = uses->is_never,
-                                                  .is_passed = uses->is_passed})
+                            (struct mt_life_uses){
+                                .life = (uint32_t)lives->n - 1,
+                                .of = *uses,
+                                .is_judged = mt_unneeded_is_judged(category, block->evidence)})
                 : 0;
 }
 
@@ -69,7 +68,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .rule = (uint16_t)mt_rule_index(replay->question.rules, rule),
         .is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device)),
         .is_found = true};
-    lives->has_no_memory |= note_uses(lives, replay, block) != 0;
+    lives->has_no_memory |= note_uses(lives, replay, block, rule->category) != 0;
 }
 
 int mt_lives_note(struct mt_lives *lives, const struct mt_replay *replay,

@@ -29,8 +29,8 @@ struct mt_life {
 /* When a life was used, of those that are known. */
 struct mt_life_uses {
     uint32_t life;
-    struct mt_use_point first, last;
-    bool is_never, is_passed;
+    struct mt_block_uses of;
+    bool is_judged; /* mt_unneeded_is_judged */
 };
 
 #define MT_CHUNK_MOMENTS 256u

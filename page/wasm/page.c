@@ -14,6 +14,7 @@
 #include "found.h"
 #include "groups.h"
 #include "held-tree.h"
+#include "idle-times.h"
 #include "life-facts.h"
 #include "named-ranges.h"
 #include "strips.h"
@@ -29,6 +30,7 @@ static struct {
     struct mt_analysis analysis;
     struct mt_held_at_oom at_oom;
     struct mt_lives lives;
+    struct mt_idle_times idle;
     struct mt_strips strips;
     struct mt_areas areas;
     struct mt_map map;
@@ -39,6 +41,7 @@ static struct {
     double *numbers;
     size_t numbers_capacity;
     bool is_open;
+    bool is_needed; /* charts and lists have only what is needed */
 } page;
 
 EXPORT("allocate") void *mt_web_allocate(size_t bytes)
@@ -57,6 +60,7 @@ static void close_trace(void)
         mt_analysis_destroy(&page.analysis);
     mt_held_at_oom_clear(&page.at_oom);
     mt_lives_clear(&page.lives);
+    mt_idle_times_clear(&page.idle);
     mt_strips_clear(&page.strips);
     mt_areas_clear(&page.areas);
     mt_map_clear(&page.map);
@@ -93,6 +97,7 @@ EXPORT("open") int mt_web_open(const char *path)
         mt_lives_set_verdicts(&page.lives, &page.analysis);
         mt_lives_sum(&page.lives);
         mt_named_ranges_end(&page.ranges, &page.analysis.replay);
+        rc = mt_idle_times_find(&page.idle, &page.lives, &page.analysis);
     }
     return rc;
 }
@@ -181,15 +186,15 @@ EXPORT("devices") json_t *mt_web_devices(void)
         if (!course->n)
             continue;
         json_array_append_new(
-            array,
-            json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "slot", (int)slot,
-                      "device", (int)slot - 1, "moments", (json_int_t)course->n, "begin_ns",
-                      (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
-                      (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
-                      (json_int_t)peak_moment(slot), "reserved",
-                      (json_int_t)page.analysis.replay.reserved.most[slot].reserved, "memory",
-                      (json_int_t)page.analysis.replay.samples.last[slot].total, "held",
-                      mt_may_be_held(&page.analysis, slot), "uses", page.lives.n_uses > 0));
+            array, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b}", "slot",
+                             (int)slot, "device", (int)slot - 1, "moments", (json_int_t)course->n,
+                             "begin_ns", (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
+                             (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
+                             (json_int_t)peak_moment(slot), "reserved",
+                             (json_int_t)page.analysis.replay.reserved.most[slot].reserved,
+                             "memory", (json_int_t)page.analysis.replay.samples.last[slot].total,
+                             "held", mt_may_be_held(&page.analysis, slot), "uses",
+                             page.lives.n_uses > 0, "idle", page.idle.n_changes[slot] > 0));
     }
     return array;
 }
@@ -243,14 +248,43 @@ EXPORT("ooms") json_t *mt_web_ooms(void)
     return mt_ooms_json(&page.lives, &page.analysis.replay);
 }
 
+/* Let charts and lists have only what is needed at their moment from now on; false: all. */
+EXPORT("needed") void mt_web_needed(bool is_on)
+{
+    page.is_needed = is_on != 0;
+}
+
+/* As bands: MT_CATEGORY_COUNT numbers a column, of blocks that are not needed then. NULL: no
+ * memory. */
+EXPORT("bands_unneeded")
+const double *mt_web_bands_unneeded(unsigned slot, bool is_time, double from, double to,
+                                    size_t columns)
+{
+    struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
+    double *out = room_for(columns * MT_CATEGORY_COUNT);
+    if (out)
+        mt_bands_unneeded(&page.idle, &range, out);
+    return out;
+}
+
 /* Return MT_BAND_FIELDS numbers a column; NULL: no memory. */
 EXPORT("bands")
 const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, size_t columns)
 {
     struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
-    double *out = room_for(columns * MT_BAND_FIELDS);
-    if (out)
-        mt_bands(&page.lives, &range, out);
+    double *out = room_for(columns * (MT_BAND_FIELDS + MT_CATEGORY_COUNT));
+    if (!out)
+        return NULL;
+    mt_bands(&page.lives, &range, out);
+    if (!page.is_needed)
+        return out;
+    double *spare = out + columns * MT_BAND_FIELDS, *band = out;
+    mt_bands_unneeded(&page.idle, &range, spare);
+    for (size_t i = 0; i < columns; i++, band += MT_BAND_FIELDS) {
+        band[MT_BAND_LEAST] = 0;
+        for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+            band[MT_BAND_LEAST] += band[c] -= *spare++;
+    }
     return out;
 }
 
@@ -279,13 +313,25 @@ long mt_web_strips(unsigned slot, bool is_time, double from, double to, size_t c
                    double least, int category)
 {
     struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
-    int rc = mt_strips_lay(&page.strips, &page.lives, &range, (uint64_t)least, category);
+    const struct mt_strips_of of = {(uint64_t)least, category, &page.idle, page.is_needed};
+    int rc = mt_strips_lay(&page.strips, &page.lives, &range, &of);
     return rc ? rc : (long)page.strips.n;
 }
 
 EXPORT("strip_numbers") const double *mt_web_strip_numbers(void)
 {
     return (const double *)page.strips.strip;
+}
+
+/* struct mt_idle_piece. */
+EXPORT("strips_idle") const double *mt_web_strips_idle(void)
+{
+    return (const double *)page.strips.idle;
+}
+
+EXPORT("strips_n_idle") size_t mt_web_strips_n_idle(void)
+{
+    return page.strips.n_idle;
 }
 
 /* By column: the bytes of blocks too thin for a strip; and the bytes of the strips below them. */
@@ -302,7 +348,12 @@ EXPORT("strips_below_rest") const double *mt_web_strips_below_rest(void)
 /* Make the map of a device after a moment; negative: no memory. */
 EXPORT("map") int mt_web_map(unsigned slot, double moment)
 {
-    return mt_map_draw(&page.map, &page.areas, &page.lives, slot, moment < 0 ? 0 : (size_t)moment);
+    size_t at = moment < 0 ? 0 : (size_t)moment;
+    int rc = mt_map_draw(&page.map, &page.areas, &page.lives, slot, at);
+    for (size_t i = 0; i < page.map.n_blocks && page.idle.n; i++)
+        page.map.block[i].is_unneeded =
+            mt_is_unneeded(&page.idle, (uint32_t)page.map.block[i].life, at);
+    return rc;
 }
 
 /* struct mt_map_segment. */
@@ -375,16 +426,6 @@ EXPORT("moment_of_event") double mt_web_moment_of_event(unsigned slot, double ev
     return (double)mt_moment_at_event(&page.lives.course[slot], event < 0 ? 0 : (uint64_t)event);
 }
 
-/* Return MT_BETWEEN_FIELDS numbers of the moments since .. at; NULL: no memory. */
-EXPORT("between") const double *mt_web_between(unsigned slot, double since, double at)
-{
-    double *out = room_for(MT_BETWEEN_FIELDS);
-    if (out)
-        mt_sum_between(&page.lives, &page.lives.course[slot], since < 0 ? 0 : (size_t)since, at,
-                       out);
-    return out;
-}
-
 static const struct mt_analysis *of_holders(void)
 {
     return mt_held_analysis(&page.at_oom, &page.analysis);
@@ -397,7 +438,29 @@ static struct mt_who_question question_of(unsigned slot, int by, double at, doub
                                     .by = by >= 0 && by < MT_WHO_COUNT ? (enum mt_who_by)by : 0,
                                     .at = at < 0 ? 0 : (size_t)at,
                                     .since = since < 0 ? 0 : (size_t)since,
-                                    .category = category};
+                                    .category = category,
+                                    .idle = page.is_needed ? &page.idle : NULL};
+}
+
+static void add_left(void *data, const struct mt_life *life)
+{
+    double *out = data;
+    out[MT_BETWEEN_LEFT + life->group] += (double)life->size;
+}
+
+/* Return MT_BETWEEN_FIELDS numbers of the moments since .. at; NULL: no memory. */
+EXPORT("between") const double *mt_web_between(unsigned slot, double since, double at)
+{
+    double *out = room_for(MT_BETWEEN_FIELDS);
+    if (!out)
+        return NULL;
+    struct mt_who_question question = question_of(slot, 0, at, since, -1);
+    mt_sum_between(&page.lives, &page.lives.course[slot], question.since, at, out);
+    if (question.idle) {
+        memset(out + MT_BETWEEN_LEFT, 0, MT_CATEGORY_COUNT * sizeof *out);
+        mt_who_each(&page.lives, &question, add_left, out);
+    }
+    return out;
 }
 
 EXPORT("who")

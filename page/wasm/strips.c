@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +16,16 @@ struct open_strip {
 struct lane {
     const struct mt_lives *lives;
     const struct mt_course *course;
-    uint64_t least;
-    uint64_t rest[2 * MT_CATEGORY_COUNT]; /* live bytes of too thin blocks */
-    int category;
-    struct open_strip *open; /* oldest first */
+    const struct mt_strips_of *of;
+    const struct mt_idle_change *change, *last_change; /* if of->is_needed: the next ones */
+    uint64_t rest[2 * MT_CATEGORY_COUNT];              /* live bytes of too thin blocks */
+    struct open_strip *open;                           /* oldest first */
     size_t n, capacity;
 };
 
 static bool is_shown(const struct lane *lane, const struct mt_life *life)
 {
-    return lane->category < 0 || life->category == lane->category;
+    return lane->of->category < 0 || life->category == lane->of->category;
 }
 
 static unsigned thin(const struct mt_life *life)
@@ -37,7 +38,7 @@ static int add(struct lane *lane, uint32_t number)
     const struct mt_life *life = mt_life(lane->lives, number);
     if (!is_shown(lane, life))
         return 0;
-    if (life->size < lane->least) {
+    if (life->size < lane->of->least) {
         lane->rest[thin(life)] += life->size;
         return 0;
     }
@@ -66,7 +67,7 @@ static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, dou
     const struct mt_life *life = mt_life(lane->lives, number);
     if (!is_shown(lane, life))
         return 0;
-    if (life->size < lane->least) {
+    if (life->size < lane->of->least) {
         lane->rest[thin(life)] -= life->size;
         return 0;
     }
@@ -107,8 +108,33 @@ static int begin(struct lane *lane, long moment)
     int rc = 0;
     uint32_t first = moment < 0 ? 0 : mt_first_after(lane->course, (size_t)moment);
     for (long i = 0; i <= moment && !rc; i++)
-        if (mt_begins_after(lane->course, (size_t)i, first))
+        if (mt_begins_after(lane->course, (size_t)i, first) &&
+            (!lane->of->is_needed ||
+             !mt_is_idle(lane->of->idle, lane->course->what[i] >> 1, (size_t)moment)))
             rc = add(lane, lane->course->what[i] >> 1);
+    while (lane->change < lane->last_change && (long)lane->change->moment <= moment)
+        lane->change++;
+    return rc;
+}
+
+/* Return whether a life that ends at a moment was drawn until then. */
+static bool is_open(const struct lane *lane, uint32_t number, size_t moment)
+{
+    return !lane->of->is_needed || !moment || !mt_is_idle(lane->of->idle, number, moment - 1);
+}
+
+/* Begin and end the idle times of a moment, but for those that end with their block. */
+static int change(struct lane *lane, struct mt_strips *strips, size_t moment, double column)
+{
+    int rc = 0;
+    for (; lane->change < lane->last_change && lane->change->moment == moment && !rc;
+         lane->change++) {
+        uint32_t number = lane->change->life;
+        if (!lane->change->is_end)
+            rc = end(lane, strips, number, column);
+        else if (mt_life(lane->lives, number)->ended != moment)
+            rc = add(lane, number);
+    }
     return rc;
 }
 
@@ -118,8 +144,12 @@ static int go_to(struct lane *lane, struct mt_strips *strips, long *at, long to,
     while (*at < to && !rc) {
         size_t moment = (size_t)++ * at;
         uint32_t number = lane->course->what[moment] >> 1;
-        rc =
-            mt_is_end(lane->course, moment) ? end(lane, strips, number, column) : add(lane, number);
+        if (!mt_is_end(lane->course, moment))
+            rc = add(lane, number);
+        else if (is_open(lane, number, moment))
+            rc = end(lane, strips, number, column);
+        if (!rc)
+            rc = change(lane, strips, moment, column);
     }
     return rc;
 }
@@ -141,20 +171,52 @@ static int lay(struct lane *lane, struct mt_strips *strips, const struct mt_rang
     return rc;
 }
 
-int mt_strips_lay(struct mt_strips *strips, const struct mt_lives *lives,
-                  const struct mt_range_shown *range, uint64_t least, int category)
+/* Return a moment's place in columns. */
+static double column_of(const struct lane *lane, const struct mt_range_shown *range, size_t moment)
 {
-    struct lane lane = {.lives = lives,
-                        .course = &lives->course[range->slot],
-                        .least = least,
-                        .category = category};
-    strips->n = 0;
+    double x = !range->is_time || !moment ? (double)moment
+               : moment < lane->course->n ? (double)mt_moment_ns(lane->lives, lane->course, moment)
+                                          : range->to;
+    return (x - range->from) / (range->to - range->from) * (double)range->columns;
+}
+
+static int find_idle(struct mt_strips *strips, const struct lane *lane,
+                     const struct mt_range_shown *range)
+{
+    int rc = 0;
+    for (size_t i = 0; i < strips->n; i++) {
+        const struct mt_strip *strip = &strips->strip[i];
+        size_t n;
+        const struct mt_idle_time *time =
+            mt_idle_times_of(lane->of->idle, (uint32_t)strip->life, &n);
+        for (; n && !rc; n--, time++) {
+            struct mt_idle_piece piece = {fmax(column_of(lane, range, time->from), strip->from),
+                                          fmin(column_of(lane, range, time->to), strip->to),
+                                          strip->below, strip->bytes};
+            if (piece.from < piece.to)
+                rc = MT_APPEND(strips->idle, strips->idle_capacity, strips->n_idle, piece);
+        }
+    }
+    return rc;
+}
+
+int mt_strips_lay(struct mt_strips *strips, const struct mt_lives *lives,
+                  const struct mt_range_shown *range, const struct mt_strips_of *of)
+{
+    struct lane lane = {.lives = lives, .course = &lives->course[range->slot], .of = of};
+    if (of->is_needed) {
+        lane.change = of->idle->change[range->slot];
+        lane.last_change = lane.change + of->idle->n_changes[range->slot];
+    }
+    strips->n = strips->n_idle = 0;
     if (mt_grow(&strips->rest, &strips->rest_capacity, range->columns * 2 * MT_CATEGORY_COUNT,
                 sizeof *strips->rest) ||
         mt_grow(&strips->below_rest, &strips->below_capacity, range->columns,
                 sizeof *strips->below_rest))
         return -ENOMEM;
     int rc = lane.course->n ? lay(&lane, strips, range) : 0;
+    if (!rc && !of->is_needed)
+        rc = find_idle(strips, &lane, range);
     free(lane.open);
     return rc;
 }
@@ -163,6 +225,7 @@ void mt_strips_clear(struct mt_strips *strips)
 {
     free(strips->strip);
     free(strips->rest);
+    free(strips->idle);
     free(strips->below_rest);
     memset(strips, 0, sizeof *strips);
 }

@@ -226,7 +226,9 @@ void mt_who_each(const struct mt_lives *lives, const struct mt_who_question *que
             continue;
         const struct mt_life *life = mt_life_at(lives, course, i);
         if ((question->category < 0 || life->category == question->category) &&
-            (!question->is_found || life->is_found))
+            (!question->is_found || life->is_found) &&
+            (!question->idle ||
+             !mt_is_unneeded(question->idle, course->what[i] >> 1, question->at)))
             take(data, life);
     }
 }

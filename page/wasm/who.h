@@ -3,7 +3,7 @@
 #ifndef MT_PAGE_WHO_H
 #define MT_PAGE_WHO_H
 
-#include "lives.h"
+#include "idle-times.h"
 
 #include <stdbool.h>
 
@@ -33,6 +33,7 @@ struct mt_who_question {
     int category;     /* only this one; -1: all */
     bool is_folded;   /* stacks show the program's own frames only, if they have any */
     bool is_found;    /* only what the search found */
+    const struct mt_idle_times *idle; /* only what is needed then; NULL: all */
 };
 
 /* Make {"name", "place", "bytes", "blocks", "found", "category", "certainty", "children": [...]}.

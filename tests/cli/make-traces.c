@@ -20,6 +20,59 @@ static void keeping(struct mt_builder *builder)
     mt_scenario_keeping(builder, 3);
 }
 
+/* One use of a block, `ago` ms before a time in ms. */
+static void used(struct mt_builder *b, double ms, uint64_t address, double ago, uint32_t stack,
+                 uint64_t which)
+{
+    mt_build_raw(b, &(struct mt_event){.time_ns = (uint64_t)(ms * 1e6),
+                                       .kind = MT_USES,
+                                       .thread = 1,
+                                       .stack = stack,
+                                       .arg = {address, (uint64_t)(ago * 1e6), 0, which}});
+}
+
+/* Blocks of each kind that is not needed at the peak, at 8 ms: allocated early (48 MiB), unused
+ * between two places (40 MiB), freed late (64 MiB), never used (16 MiB); and some that are needed,
+ * or could be: 8 MiB last used by the peak's own line, 4 MiB passed. */
+static void uses(struct mt_builder *b)
+{
+    static const uint64_t sizes[] = {32, 16, 48, 40, 64, 4, 8, 128};
+    enum { WEIGHTS, NEVER, EARLY, IDLE, LATE, PASSED, OWN, BIG };
+    uint32_t line[15];
+    char frame[64];
+    mt_build_info(b, "command=python uses.py");
+    for (unsigned i = 0; i < sizeof line / sizeof *line; i++) {
+        snprintf(frame, sizeof frame, "/home/user/uses.py:%u main", i);
+        line[i] = mt_build_stack(b, frame, NULL);
+    }
+#define AT(i) (0x7f0000000000u + (uint64_t)(i) * (256 << 20))
+    for (unsigned i = WEIGHTS; i <= BIG; i++) {
+        mt_build_on(b, 0, 1, line[i < OWN ? i + 3 : 10]);
+        mt_build_alloc(b, AT(i), sizes[i] << 20);
+    }
+    used(b, 8.9, AT(BIG), 0.4, line[10], MT_USES_FIRST | MT_USES_LAST);
+    mt_build_free(b, AT(BIG));
+    used(b, 10.5, AT(LATE), 5.3, line[7], MT_USES_FIRST);
+    used(b, 10.5, AT(LATE), 5.0, line[8], MT_USES_LAST);
+    mt_build_free(b, AT(LATE));
+    used(b, 12.0, AT(OWN), 4.7, line[10], MT_USES_FIRST | MT_USES_LAST);
+    mt_build_free(b, AT(OWN));
+    used(b, 14.0, AT(EARLY), 3.0, line[12], MT_USES_FIRST);
+    used(b, 14.0, AT(EARLY), 1.0, line[13], MT_USES_LAST);
+    mt_build_free(b, AT(EARLY));
+    used(b, 16.0, AT(IDLE), 11.8, line[6], MT_USES_FIRST);
+    used(b, 16.0, AT(IDLE), 11.5, line[6], MT_USES_BEFORE_IDLE);
+    used(b, 16.0, AT(IDLE), 2.0, line[14], MT_USES_AFTER_IDLE);
+    used(b, 16.0, AT(IDLE), 1.5, line[14], MT_USES_LAST);
+    mt_build_free(b, AT(IDLE));
+    used(b, 17.5, AT(WEIGHTS), 16.0, line[6], MT_USES_FIRST);
+    used(b, 17.5, AT(WEIGHTS), 1.0, line[14], MT_USES_LAST);
+    used(b, 17.5, AT(NEVER), 0, 0, MT_USES_NONE);
+    used(b, 17.5, AT(PASSED), 11.3, line[8], MT_USES_FIRST | MT_USES_LAST | MT_USES_PASSED);
+#undef AT
+    mt_build_end(b);
+}
+
 /* Names that try to break the output. */
 static void hostile(struct mt_builder *builder)
 {
@@ -305,6 +358,7 @@ int main(int argc, char **argv)
                   {"held-oom.mtap", mt_scenario_held_oom},
                   {"balance.mtap", mt_scenario_balance},
                   {"idle.mtap", mt_scenario_idle},
+                  {"uses.mtap", uses},
                   {"hostile.mtap", hostile},
                   {"unknown.mtap", unknown},
                   {"planned.mtap", planned},

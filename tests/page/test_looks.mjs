@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { accessible, answered, check, folder, main, memtap, renameTexts, settled, show, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
-const run = join(folder, "run.html"), held = join(folder, "held.html"), two = join(folder, "two.html"), ranks = join(folder, "ranks.html");
+const run = join(folder, "run.html"), uses = join(folder, "uses.html"), held = join(folder, "held.html"), two = join(folder, "two.html"), ranks = join(folder, "ranks.html");
 execFileSync(memtap, ["view", "-o", run, at("training")]);
 execFileSync(memtap, ["view", "-o", held, at("held")]);
+execFileSync(memtap, ["view", "-o", uses, at("uses")]);
 execFileSync(memtap, ["diff", "--html", two, at("training"), at("keeping")]);
 execFileSync(memtap, ["view", "-o", ranks, at("rank0"), at("rank1")]);
 
@@ -191,7 +192,7 @@ async function sizes() {
   const out = join(folder, "oom.html"), pictures = process.env.MEMTAP_PICTURES;
   execFileSync(memtap, ["view", "-o", out, at("oom")]);
   const pages = [...Object.entries(VIEWS).map(([name, fragment]) => [name, run, fragment]), ["oom", out, "tab=who"], ["holders", held, "tab=table"],
-    ["held", held, "tab=held"], ["difference", two, ""], ["ranks", ranks, ""]];
+    ["held", held, "tab=held"], ["uses", uses, "tab=table"], ["needed", uses, "tab=who&stack=block&is_needed=1"], ["difference", two, ""], ["ranks", ranks, ""]];
   let page = null, file = "";
   for (const [name, path, fragment] of pages) {
     if (path !== file) {

@@ -347,6 +347,63 @@ async function others(trace) {
   await page.close();
 }
 
+/** What is not needed: at each moment as memtap report says it, hatched, in the key, and left out by a switch. */
+async function needed(trace) {
+  const out = join(folder, "needed.html"), none = join(folder, "without-uses.html");
+  make(out, trace);
+  const page = await show(out, "#tab=table"), chip = page.locator("#legend .group b"), peak = report(trace).devices[0];
+  await page.waitForSelector("#panel-table tbody tr");
+  check(/ hatched: /.test(` ${await page.getAttribute("#legend .group", "title")}`), "the key says what hatching means");
+  await page.focus("#timeline");
+  let n = 0;
+  for (let at = -1; (await given(page, "at"))[0] !== at; n++) {
+    [at] = await given(page, "at");
+    const event = /event ([\d,]+)/.exec(await page.textContent("#moment"))[1].replace(/,/g, "");
+    const { bytes } = json("report", "--format", "json", "--at", `event:${event}`, trace).devices[0].unneeded;
+    check(await chip.textContent() === size(bytes), `event ${event}: ${await chip.textContent()} not needed, ${size(bytes)} in the report`);
+    await page.keyboard.press("ArrowRight");
+  }
+  check(n > 5, `${n} moments from the peak on`);
+  await page.keyboard.press("p");
+  await settled(page);
+  const stripes = () => page.evaluate((part) => { // how often the colour changes upwards, right after the peak's line
+    const canvas = document.getElementById("timeline"), x = Math.round(canvas.width * part);
+    const { data } = canvas.getContext("2d").getImageData(x, 40, 1, canvas.height - 140);
+    let changes = 0;
+    for (let i = 4; i < data.length; i += 4) changes += Math.abs(data[i] - data[i - 4]) + Math.abs(data[i + 3] - data[i - 1]) > 20;
+    return changes;
+  }, 0.5);
+  for (const stack of ["category", "block"]) {
+    await page.selectOption("#stack", stack);
+    await settled(page);
+    const hatched = await stripes();
+    await page.keyboard.press("n");
+    await settled(page);
+    const plain = await stripes();
+    check(hatched > plain + 10, `stacked by ${stack}, what is not needed is hatched: ${hatched} changes of colour, ${plain} without it`);
+    check(await page.getAttribute("#needed", "aria-pressed") === "true", "the switch says that it is on");
+    const { allocated } = peak.peak, { bytes } = peak.unneeded;
+    check((await page.textContent("#moment")).startsWith(`${size(allocated - bytes)} needed of ${size(allocated)} allocated, `), `and the moment: ${await page.textContent("#moment")}`);
+    await page.waitForFunction((sum) => [...document.querySelectorAll("#panel-table tbody tr td:first-child")]
+      .reduce((all, one) => all + Number(one.title.split(" ")[0]), 0) === sum, allocated - bytes);
+    check((await page.textContent("#legend")).startsWith("needed at the selected moment:"), "the chips count what is needed");
+    const again = await show(out, await page.evaluate(() => location.hash));
+    await again.waitForFunction((text) => document.getElementById("moment").textContent === text, await page.textContent("#moment"));
+    await again.close();
+    await page.click("#needed");
+    await settled(page);
+    check(await chip.textContent() === size(bytes), "a click turns it off");
+  }
+  await page.close();
+  make(none, training);
+  const other = await show(none, "#is_needed=1");
+  check(!await other.isVisible("#needed") && !/needed/.test(await other.textContent("#moment")), "a trace without uses has no such switch");
+  await other.keyboard.press("n");
+  await settled(other);
+  check(!/needed/.test(await other.textContent("#moment")), "nor a key");
+  await other.close();
+}
+
 /** The inspector, the table and the tree say what holds blocks, in the words of memtap blocks, report and holders. */
 async function holders(trace) {
   const out = join(folder, "holders.html"), none = join(folder, "none.html");
@@ -652,6 +709,7 @@ await main([
   () => others(join(folder, "layers.mtap")),
   () => suggests(training),
   () => holders(join(folder, "held.mtap")),
+  () => needed(join(folder, "uses.mtap")),
   () => sources(training),
   ...["oom", "oom-larger", "held-oom"].map((name) => () => outOfMemory(join(folder, `${name}.mtap`))), () => outOfMemory(join(import.meta.dirname, "../golden/version-1.mtap")),
   () => stacks(join(folder, "phases.mtap")),

@@ -7,7 +7,7 @@ import { Client, latest } from "../client";
 import { make, plain } from "../dom";
 import { nearest } from "../editor";
 import { count, part, plural, size } from "../format";
-import { colour, fill } from "../palette";
+import { colour, fill, hatch } from "../palette";
 import { PALE } from "../stack";
 import { Store } from "../state";
 import { Line, hovers, tip } from "../tip";
@@ -225,6 +225,10 @@ export class AddressMap {
       context.globalAlpha = (category >= 0 && one !== category) || !blocks[i * MAP_BLOCK + 4] ? PALE : 1;
       context.fillStyle = fill(this.trace.categories[one]!.name);
       context.fillRect(left, y + 1, Math.max(right - left - (right - left > 3 ? 0.7 : 0), 0.7), ROW - 2);
+      if (blocks[i * MAP_BLOCK + 5]) {
+        context.fillStyle = hatch();
+        context.fillRect(left, y + 1, right - left, ROW - 2);
+      }
       context.globalAlpha = 1;
       until = Math.max(left + 0.7, right);
       if (!isChosen) continue;

@@ -2,10 +2,10 @@
 // Every block as a strip in the timeline: its life is the width, its bytes are the height. Blocks too thin to be
 // seen are one band a category above the strips; zooming in turns them into strips.
 import type { Device, Range, Strips, Trace } from "../analyzer";
-import { STRIP } from "../analyzer";
+import { IDLE, STRIP } from "../analyzer";
 import { Chart, LEFT, ink } from "../chart";
 import { Client, latest } from "../client";
-import { SHADES, fill, shade } from "../palette";
+import { SHADES, fill, hatch, shade } from "../palette";
 import { PALE } from "../stack";
 import { Store, whole } from "../state";
 
@@ -21,6 +21,7 @@ export class Blocks {
   private range: Range | null = null; // of the strips
   private category = -1; // of the strips
   private search = ""; // of the strips
+  private is_needed = false; // of the strips
   private timer = 0;
   private readonly fetch: () => void;
 
@@ -28,7 +29,7 @@ export class Blocks {
   constructor(private readonly chart: Chart, client: Client, private readonly store: Store,
               private readonly trace: Trace, device: () => Device, private readonly most: () => number, redraw: () => void) {
     this.fetch = latest(async () => {
-      const { slot, is_time, from, to, category, search } = store.state;
+      const { slot, is_time, from, to, category, search, is_needed } = store.state;
       const columns = Math.min(this.chart.columns(), 1400);
       const all = whole(device(), is_time), range = { slot, is_time, from, to, columns };
       const is_few = (device().moments * (to - from)) / (all.to - all.from) <= FEW;
@@ -38,14 +39,15 @@ export class Blocks {
       this.range = range;
       this.category = category;
       this.search = search;
+      this.is_needed = is_needed;
       redraw();
     });
   }
 
   /** During a move, move the drawn strips; after it, request the new range's strips. */
   update() {
-    const { slot, is_time, category, search } = this.store.state;
-    const is_same = this.range?.slot === slot && this.range.is_time === is_time && this.category === category;
+    const { slot, is_time, category, search, is_needed } = this.store.state;
+    const is_same = this.range?.slot === slot && this.range.is_time === is_time && this.category === category && this.is_needed === is_needed;
     clearTimeout(this.timer);
     if (is_same && this.search === search) {
       this.timer = window.setTimeout(() => this.fetch(), REST_MS);
@@ -83,6 +85,7 @@ export class Blocks {
     context.rect(LEFT, 0, chart.width, chart.height);
     context.clip();
     this.drawStrips(strips, y);
+    this.drawIdle(strips, y);
     this.drawRest(strips, y);
     this.drawChosen(strips, y);
     context.restore();
@@ -104,6 +107,17 @@ export class Blocks {
         }
       }
     context.globalAlpha = 1;
+  }
+
+  private drawIdle({ idle }: Strips, y: (bytes: number) => number) {
+    const { context } = this.chart;
+    context.beginPath();
+    for (let i = 0; i < idle.length; i += IDLE) {
+      const top = y(idle[i + 2]! + idle[i + 3]!), left = this.x(idle[i]!);
+      context.rect(left, top, this.x(idle[i + 1]!) - left, y(idle[i + 2]!) - top);
+    }
+    context.fillStyle = hatch();
+    context.fill();
   }
 
   private drawChosen({ numbers }: Strips, y: (bytes: number) => number) {

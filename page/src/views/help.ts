@@ -11,6 +11,7 @@ const KEYS: [keys: string[], what: string][] = [
   [["0"], "whole run"],
   [["P"], "go to the peak"],
   [["T"], "switch the axis between events and time"],
+  [["N"], "only what is needed, where uses were recorded (memtap run --uses)"],
   [["Space"], "address map: play or stop"],
   [["1", "2", "3", "4", "5", "6", "7"], "who, table, address map, short-lived, report, events, held by"],
   [["↑", "↓", "Home", "End"], "events: previous, next, first and last event"],

@@ -9,6 +9,7 @@ import { change, count, doubt, part, plural, size, time } from "../format";
 import { groupName, swatch } from "../palette";
 import { Store, before, counted } from "../state";
 
+const UNNEEDED = "hatched: no recorded kernel, copy or fill uses it then; it is freed late, allocated early or unused for long";
 const LINES = 3; // that a range names; Who and Table have all
 
 const total = (bytes: number[]) => bytes.reduce((a, b) => a + b, 0);
@@ -23,19 +24,21 @@ export class Legend {
   constructor(private readonly place: HTMLElement, moment: HTMLElement, private readonly client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly device: () => Device) {
     this.fetch = latest(async () => {
-      const { slot, at, since, category, search } = store.state, range = { slot, is_time: false, from: at, to: at + 1, columns: 1 };
-      const [bands, where, certainties, found, rows, between] = await Promise.all([client.bands(range), client.moment(slot, false, at),
+      const { slot, at, since, category, search, is_needed } = store.state, range = { slot, is_time: false, from: at, to: at + 1, columns: 1 };
+      const [bands, where, certainties, found, rows, between, idle] = await Promise.all([client.bands(range), client.moment(slot, false, at),
         client.certainties(slot, at), search ? client.found(range) : null, search ? client.table(slot, at, since, category, true) : [],
-        since ? client.between(slot, since, at) : null]);
+        since ? client.between(slot, since, at) : null, device().idle ? client.unneeded(range) : []]);
       const bytes = [...bands.numbers.slice(0, trace.categories.length)];
-      const sum = total(bytes), reserved = bands.numbers[trace.categories.length + 1]!;
+      const sum = total(bytes), spare = total([...idle]), reserved = bands.numbers[trace.categories.length + 1]!;
       const spans = trace.spans[slot] ?? [];
       const span = spans.filter((one) => one.moment <= at).pop();
-      moment.textContent = `${size(sum)} allocated` + (reserved ? `, ${size(reserved)} reserved` : "") +
+      moment.textContent = (is_needed ? `${size(sum)} needed of ${size(sum + spare)} allocated` : `${size(sum)} allocated`) + (reserved ? `, ${size(reserved)} reserved` : "") +
         ` at ${time(where.time_ns)}, event ${count(where.event)}` +
         (span ? `, in ${span.where}` : "") + this.failed();
       if (between) this.list(between.left, total(between.left), certainties, null);
       else this.list(bytes, sum, certainties, found);
+      if (device().idle && !is_needed) this.place.append(make("span", { class: "group", title: UNNEEDED }, swatch("idle"),
+        make("span", { class: "label" }, "not needed"), ...(since ? [] : [" ", make("b", {}, size(spare)), ` ${part(spare, sum)}`])));
       byId("found").textContent = search ? `${plain(search)}: ${this.foundText(rows)}` : "";
       await this.range(between);
     });

@@ -29,6 +29,7 @@ export class Timeline {
   private readonly blocks: Blocks;
   private bands: Bands | null = null;
   private found: Float64Array | null = null; // of the bands; null: no search
+  private idle: Float64Array | null = null; // of the bands, where it is known and shown
   private ticks: Tick[] = [];
   private failure: Failure | null = null;
   private readonly fetch: () => void;
@@ -52,10 +53,10 @@ export class Timeline {
     this.blocks = new Blocks(this.chart, client, store, trace, device, () => this.most, () => this.draw());
     this.first = new Promise((resolve) => (this.isDrawn = resolve));
     this.fetch = latest(async () => {
-      const { slot, is_time, from, to, search } = this.store.state;
+      const { slot, is_time, from, to, search, is_needed } = this.store.state;
       const range = { slot, is_time, from, to, columns: this.chart.columns() };
-      const [bands, found, ranges, ticks, failure] = await Promise.all([
-        client.bands(range), search ? client.found(range) : null,
+      const [bands, found, idle, ranges, ticks, failure] = await Promise.all([
+        client.bands(range), search ? client.found(range) : null, device().idle && !is_needed ? client.unneeded(range) : null,
         this.slot === slot ? null : client.ranges(slot),
         is_time ? [] : client.ticks(slot, from, to, Math.max(2, this.chart.width / 80)),
         this.slot === slot ? this.failure : failureOf(client, trace, device()),
@@ -67,6 +68,7 @@ export class Timeline {
       }
       this.bands = bands;
       this.found = found;
+      this.idle = idle;
       this.ticks = ticks;
       this.failure = failure;
       this.draw();
@@ -127,7 +129,9 @@ export class Timeline {
     const lines = bytes.map((one, i) => [one, i] as const).filter(([one]) => one).sort((a, b) => b[0] - a[0]).slice(0, 6)
       .map(([one, i]) => ({ colour: colour(this.looks()[i]!.name), text: `${size(one)} ${this.label(i)}` }));
     const least = bands.numbers[at + n + 2]!, reserved = bands.numbers[at + n + 1]!;
-    return [`${size(sum)} allocated` + (least < sum ? ` (down to ${size(least)} in this column)` : ""),
+    const spare = this.idle ? sumAt({ fields: n, numbers: this.idle }, column * n, n) : 0;
+    return [`${size(sum)} ${this.store.state.is_needed ? "needed" : "allocated"}` + (least < sum ? ` (down to ${size(least)} in this column)` : ""),
+      ...(spare ? [`${size(spare)} of it not needed`] : []),
       ...(reserved ? [`${size(reserved)} reserved`] : []),
       ...(this.found ? [`${size(sumAt({ fields: n, numbers: this.found }, column * n, n))} found by the search`] : []), ...lines];
   }
@@ -184,9 +188,9 @@ export class Timeline {
     this.most = Math.max(is_far ? most : Math.max(most, reserved, has_card ? card : 0), is_failed ? heightOf(failed) : 0) * 1.06 || 1;
     const y = chart.begin(this.most);
     const box = { left: LEFT, top: 0, width: chart.width, height: chart.height };
-    if (this.isBlocks() && this.blocks.draw(y))
-      drawEdge(context, Float64Array.from({ length: columns }, (_, i) => sumAt(bands, i * bands.fields, n)), box, step, this.most);
-    else drawStack(context, bands, this.looks(), box, step, this.most, this.found);
+    if (this.isBlocks() && this.blocks.draw(y)) {
+      if (!this.store.state.is_needed) drawEdge(context, Float64Array.from({ length: columns }, (_, i) => sumAt(bands, i * bands.fields, n)), box, step, this.most);
+    } else drawStack(context, bands, this.looks(), box, step, this.most, this.found, this.idle);
     if (reserved) this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
     if (has_card) {
       context.fillStyle = ink("bad");
@@ -310,7 +314,7 @@ export class Timeline {
     const { context } = this.chart, { from, to, is_time } = this.store.state;
     context.fillStyle = ink("quiet");
     context.textAlign = "right";
-    context.fillText(is_time ? "time" : "event", LEFT - 14, height + 37);
+    context.fillText(is_time ? "time" : "event", LEFT - 14, height + 38);
     context.fillStyle = ink("ink");
     context.textAlign = "center";
     const labels: [number, string][] = is_time ? marks(from, to, Math.max(2, this.chart.width / 80)).map((ns) => [ns, time(ns)])
@@ -320,8 +324,8 @@ export class Timeline {
       const half = context.measureText(label).width / 2, x = this.chart.pixel(this.store.state, at);
       const place = Math.max(Math.min(x, right + 10 - half), LEFT - 8 + half);
       if (x < LEFT - 1 || x > right + 1 || place - half < last + 8) continue;
-      context.fillRect(x, height + 30, 1, 2);
-      context.fillText(label, place, height + 37);
+      context.fillRect(x, height + 29, 1, 3);
+      context.fillText(label, place, height + 38);
       last = place + half;
     }
   }
