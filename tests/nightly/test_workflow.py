@@ -15,29 +15,28 @@ sys.path.insert(0, str(HERE.parent / "torch"))
 from harness import MEMTAP, PYTHON, ROOT, check, equal, finish, folder, need_torch, skip  # noqa: E402
 
 WORKFLOW = ROOT / "examples" / "ci" / "memory.yml"
-TRAIN = """import sys
-
-import torch
+# By the runtime, which begins sooner than PyTorch.
+TRAIN = """import ctypes
+import sys
 
 assert sys.argv[1:] == ["--steps", "5"], sys.argv
-model = torch.nn.Linear(1024, 1024).cuda()
-kept = []
+cuda = ctypes.CDLL("libcudart.so.12")
 for _ in range(5):
-    images = torch.randn(2048, 1024, device="cuda")
-    model(images).sum().backward()
-    model.zero_grad()
+    images = ctypes.c_void_p()
+    assert cuda.cudaMalloc(ctypes.byref(images), ctypes.c_size_t(8 << 20)) == 0
+    cuda.cudaFree(images)
 """
-TEST = """import pytest
+TEST = """import ctypes
+
+import pytest
 
 
 @pytest.mark.memtap(peak="40 MiB")
 def test_batch():
-    import torch  # here it is simulated
-    torch.empty(16 * 2**20, dtype=torch.uint8, device="cuda")
+    ctypes.CDLL("libcudart.so.12").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(16 << 20))
 """
-LEAK = ("    images = torch.randn(2048, 1024, device=\"cuda\")\n",
-        "    images = torch.randn(2048, 1024, device=\"cuda\"); kept.append(images)\n")
-LARGER = ("16 * 2**20", "48 * 2**20")
+LEAK = ("    cuda.cudaFree(images)\n", "")
+LARGER = ("16 << 20", "48 << 20")
 PIP = """#!/bin/sh -e
 # Stands in for pip: everything that it is to install has to be there.
 for word; do
@@ -151,7 +150,7 @@ def alarm(runner):
     """What the night with the leak leaves: an annotation of the line, a summary, JUnit's file."""
     good, failed, out = runner.job(LEAK)
     equal("the night of the leak", (good, failed), (False, ["Record and compare"]))
-    line = next(i for i, text in enumerate(TRAIN.splitlines(), 1) if "images = " in text)
+    line = next(i for i, text in enumerate(TRAIN.splitlines(), 1) if "cudaMalloc" in text)
     check(f"::error file=train.py,line={line},title=GPU memory%3A peak::" in out, "the line is annotated")
     summary = (runner.temp / "summary").read_text()
     check(summary.startswith("### GPU memory: ") and f"train.py:{line}" in summary, f"summary: {summary}")
