@@ -57,9 +57,9 @@ faults, figures = [], []
 
 
 def asked_of(number, bomb):
-    """All commands of a bomb that is named, else every third, and those that stop."""
+    """All commands of a bomb that is named, else every sixth, and those that stop."""
     for at, command in enumerate(COMMANDS):
-        if only or (at + number) % 3 == 0 or (bomb, " ".join(command)) in STOPS:
+        if only or (at + number) % 6 == 0 or (bomb, " ".join(command)) in STOPS:
             yield command
 
 
