@@ -7,6 +7,7 @@
 
 #define WORTH 10u           /* a tenth of what is allocated */
 #define LEAST_ITERATIONS 6u /* an optimizer may step in every fifth only */
+#define LEAST_FORWARDS 3u   /* the backward of several may follow the last of them */
 
 static const char *const names[MT_REMARK_KINDS] = {
     [MT_REMARK_NONE] = "none",
@@ -14,6 +15,7 @@ static const char *const names[MT_REMARK_KINDS] = {
     [MT_REMARK_PREVIOUS] = "previous_turn",
     [MT_REMARK_RECOMPUTED] = "recomputed",
     [MT_REMARK_GRADIENTS] = "untrained_gradients",
+    [MT_REMARK_GRAPH] = "evaluation_graph",
     [MT_REMARK_CONTEXT] = "context",
 };
 
@@ -263,6 +265,56 @@ static int find_gradients(struct mt_remark *remark, const struct mt_replay *repl
     return rc == -ENOENT ? 0 : rc;
 }
 
+/* Return the event since which nothing that is saved for backward is used: an evaluation's first,
+ * or 1 where no backward was ever run. 0: it may be used. */
+static uint64_t without_backward(const struct mt_replay *replay, const struct mt_device *device)
+{
+    const struct mt_spans *spans = device->spans;
+    const struct mt_span *span = device->span;
+    if (!span || mt_replay_ends_in_oom(replay))
+        return 0;
+    if (!replay->survey.kinds[MT_NODE_BEGIN])
+        return spans->iterations >= LEAST_FORWARDS;
+    if (mt_device_part(device) != MT_PART_EVALUATION)
+        return 0;
+    while (span > spans->span && mt_span_evaluates(span - 1))
+        span--;
+    return span->event;
+}
+
+/* Find what an evaluation saves for a backward that never comes: torch.no_grad() is missing. Growth
+ * in evaluations has a sentence of its own. 0 or -ENOMEM. */
+static int find_graph(struct mt_remark *remark, const struct mt_replay *replay,
+                      const struct mt_device *device)
+{
+    uint64_t since = without_backward(replay, device);
+    struct mt_sums sums = {0};
+    struct mt_sum all = {0};
+    int rc = 0;
+    if (!since || device->growth.turns)
+        return 0;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        if (!(block->evidence & MT_SAW_SAVED) || mt_block_event(block) < since ||
+            device->verdicts[i].rule->category != MT_CATEGORY_ACTIVATIONS)
+            continue;
+        uint32_t line = mt_line_stack(device->context.definitions, block);
+        all.bytes += block->size;
+        all.blocks++;
+        rc =
+            mt_sums_add(&sums, block->size,
+                        &(struct mt_sum){.key = {mt_stack_place(device->context.definitions, line)},
+                                         .stack = line});
+    }
+    mt_sums_sort(&sums);
+    if (!rc && sums.n) {
+        all.stack = sums.sum[0].stack;
+        offer(remark, device, MT_REMARK_GRAPH, &all);
+    }
+    mt_sums_clear(&sums);
+    return rc;
+}
+
 /* Find a context on another device that the program leaves empty long before the peak. */
 static void find_context(struct mt_remark *remark, const struct mt_analysis *analysis,
                          const struct mt_device *main, const struct mt_device *device)
@@ -294,6 +346,8 @@ int mt_remark_find(struct mt_remark *remark, const struct mt_analysis *analysis)
         rc = find_previous(&found, &analysis->replay, device);
     if (!rc && device)
         rc = find_gradients(&found, &analysis->replay, device);
+    if (!rc && device)
+        rc = find_graph(&found, &analysis->replay, device);
     if (rc || !device)
         return rc;
     find_recomputed(&found, device);

@@ -14,8 +14,10 @@ enum mt_remark_kind {
     MT_REMARK_PREVIOUS,   /* of the turn before, still there when the line makes more */
     MT_REMARK_RECOMPUTED, /* in backward, at once, for the checkpoint at the line */
     MT_REMARK_GRADIENTS,  /* for parameters that no optimizer has; most of them are of the line */
-    MT_REMARK_CONTEXT,    /* of another device, that is otherwise empty: its first allocation was
-                           * made by the line */
+    MT_REMARK_GRAPH,   /* saved by an evaluation for a backward that never comes; most of it by the
+                          line */
+    MT_REMARK_CONTEXT, /* of another device, that is otherwise empty: its first allocation was
+                        * made by the line */
     MT_REMARK_KINDS
 };
 
@@ -28,7 +30,7 @@ struct mt_remark {
 };
 
 /* Return "weight_copies", "previous_turn", "recomputed", "untrained_gradients",
- * "context". */
+ * "evaluation_graph", "context". */
 const char *mt_remark_name(enum mt_remark_kind kind);
 
 /* Find it: a tenth of what is allocated or more, with a known line. 0 or -ENOMEM: then it is none.

@@ -150,6 +150,13 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
                 bytes);
         end = "; if nothing else uses these, requires_grad_(False) on the parameters avoids them";
         break;
+    case MT_REMARK_GRAPH:
+        fprintf(out,
+                "The total includes %s of activations saved for a backward that never comes, "
+                "mostly from ",
+                bytes);
+        end = "; torch.no_grad() avoids saving them";
+        break;
     case MT_REMARK_CONTEXT:
         fprintf(out,
                 "CUDA context and modules use %s on %s, which has no tensors at the peak or later; "
@@ -288,7 +295,8 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
     }
     put_growth_line(analysis, growth, out);
     if (growth->turns)
-        fputs(", saved for a backward that never comes.\n", out);
+        fputs(", saved for a backward that never comes; torch.no_grad() avoids saving them.\n",
+              out);
     else
         fputs("; memtap stacks --at last-turn shows what is left.\n", out);
 }

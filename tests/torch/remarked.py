@@ -86,6 +86,30 @@ def untrained():
             other.step()
 
 
+def validated():
+    """Without: as it should be."""
+    net = nn.Sequential(*[nn.Linear(512, 512, bias=False) for _ in range(8)]).cuda()
+    for _ in range(3):
+        for _ in range(3):
+            net(torch.ones(64, 512, device="cuda")).sum().backward()
+            net.zero_grad()
+        for _ in range(3):
+            with torch.set_grad_enabled(not without):
+                net(torch.ones(4096, 512, device="cuda"))  # remarked
+
+
+def inferred():
+    """Without: one backward follows all forwards."""
+    net = nn.Sequential(*[nn.Linear(512, 512, bias=False) for _ in range(8)]).cuda()
+    scores = 0
+    for _ in range(4):
+        score = net(torch.ones(4096, 512, device="cuda")).sum()  # remarked
+        if without:
+            scores = scores + score
+    if without:
+        scores.backward()
+
+
 def context():
     """Without: the other card has a part of the work to the end."""
     net = nn.Linear(1024, 1024, bias=False, device="cuda:1")

@@ -16,6 +16,8 @@ REMARKS = {
     "recomputed": ("recomputed", 0, "that backward recomputes at once for the checkpoint at "),
     "reentrant": ("recomputed", 0, "that backward recomputes at once for the checkpoint at "),
     "untrained": ("untrained_gradients", 16 << 20, "of gradients for parameters that no PyTorch optimizer updates in this run, mostly from "),
+    "validated": ("evaluation_graph", 7 * 8 << 20, "of activations saved for a backward that never comes, mostly from "),
+    "inferred": ("evaluation_graph", 2 * 7 * 8 << 20, "of activations saved for a backward that never comes, mostly from "),
     "context": ("context", 0, "the first tensor there was allocated by "),
 }
 
