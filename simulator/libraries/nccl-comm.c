@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "nccl.h"
+#include "own-memory.h"
 
 static void destroy(struct nccl_comm *comm)
 {
     if (comm->peers)
         nccl_mesh_close(comm);
     if (comm->allocated)
-        sim_free_bytes(sim_device(comm->device), comm->allocated);
+        own_memory_release(comm->memory);
     free(comm->peers);
     free(comm);
 }

@@ -2,6 +2,7 @@
 /* NCCL's communicators: their ranks and their memory on the device. */
 #include "nccl.h"
 #include "core/process/group-size.h"
+#include "own-memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static enum nccl_result open_comm(struct nccl_comm *comm)
     if (!device || sim_primary_up(comm->device))
         return NCCL_CUDA_ERROR;
     uint64_t bytes = buffers(device, comm->size);
-    if (sim_allocate_bytes(device, bytes))
+    if (own_memory_create(comm->device, bytes, &comm->memory))
         return nccl_fail(NCCL_CUDA_ERROR, "out of memory: device %d has no %llu MiB left",
                          comm->device, (unsigned long long)bytes >> 20);
     comm->allocated = bytes;

@@ -59,7 +59,8 @@ enum { NCCL_OPERATORS = 5, NCCL_SCALARS = 16 };
 
 struct nccl_comm {
     int size, rank, device;
-    uint64_t allocated; /* bytes of device memory */
+    uint64_t allocated;        /* bytes of device memory */
+    unsigned long long memory; /* its handle */
     struct nccl_id id;
     unsigned number; /* for a rank that is alone: its number among all ranks */
     bool alone;      /* the other ranks are absent and not connected */

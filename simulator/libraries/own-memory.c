@@ -70,6 +70,19 @@ int own_memory_take(const struct own_memory *sizes, void **handle)
     return (int)result;
 }
 
+int own_memory_create(int device, size_t bytes, unsigned long long *handle)
+{
+    const CUmemAllocationProp wanted = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+    return (int)DRIVER(cuMemCreate, handle, bytes, &wanted, 0);
+}
+
+void own_memory_release(unsigned long long handle)
+{
+    DRIVER(cuMemRelease, handle);
+}
+
 size_t own_memory_workspace(void)
 {
     int major = sim_device(sim_thread.device)->gpu->major;

@@ -20,6 +20,10 @@ int own_memory_take(const struct own_memory *sizes, void **handle);
 /* Free it; NULL is allowed. */
 void own_memory_give(void *handle);
 
+/* Allocate physical memory of a device, which needs no context of the thread, and free it. */
+int own_memory_create(int device, size_t bytes, unsigned long long *handle);
+void own_memory_release(unsigned long long handle);
+
 /* Return the bytes of the workspace that NVIDIA recommends for cuBLAS on the device of the
  * thread's context. */
 size_t own_memory_workspace(void);
