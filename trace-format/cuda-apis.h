@@ -18,11 +18,13 @@ enum mt_space {
     MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not report its size */
     MT_SPACE_MODULE,   /* a CUDA module, by handle: CUDA does not report its size */
     MT_SPACE_STREAM,   /* a stream, by handle: CUDA does not report its size */
-    MT_SPACE_IN_USE,   /* memory in use, by addresses into it: copies, memsets */
-    MT_SPACE_UNKNOWN,  /* a call unknown to this version */
+    MT_SPACE_COMMUNICATOR, /* of NCCL, by handle */
+    MT_SPACE_IN_USE,       /* memory in use, by addresses into it: copies, memsets */
+    MT_SPACE_UNKNOWN,      /* a call unknown to this version */
 };
 
-/* A(enumerator, number, name, space): the runtime's from 0, the driver's from 64. */
+/* A(enumerator, number, name, space): the runtime's from 0, the driver's from 64, NCCL's from 192.
+ */
 /* clang-format off */
 #define MT_CUDA_APIS(A)                                                                            \
     A(CUDA_MALLOC, 0, "cudaMalloc", DEVICE)                                                        \
@@ -143,7 +145,15 @@ enum mt_space {
     A(CU_MULTICAST_UNBIND, 143, "cuMulticastUnbind", TEAM)                                         \
     A(CU_GREEN_CTX_CREATE, 144, "cuGreenCtxCreate", CONTEXT)                                       \
     A(CU_GREEN_CTX_DESTROY, 145, "cuGreenCtxDestroy", CONTEXT)                                     \
-    A(CU_GREEN_STREAM_CREATE, 146, "cuGreenCtxStreamCreate", STREAM)
+    A(CU_GREEN_STREAM_CREATE, 146, "cuGreenCtxStreamCreate", STREAM)                               \
+    A(NCCL_INIT, 192, "ncclCommInitRank", COMMUNICATOR)                                            \
+    A(NCCL_INIT_CONFIG, 193, "ncclCommInitRankConfig", COMMUNICATOR)                               \
+    A(NCCL_INIT_SCALABLE, 194, "ncclCommInitRankScalable", COMMUNICATOR)                           \
+    A(NCCL_INIT_ALL, 195, "ncclCommInitAll", COMMUNICATOR)                                         \
+    A(NCCL_SPLIT, 196, "ncclCommSplit", COMMUNICATOR)                                              \
+    A(NCCL_SHRINK, 197, "ncclCommShrink", COMMUNICATOR)                                            \
+    A(NCCL_DESTROY, 198, "ncclCommDestroy", COMMUNICATOR)                                          \
+    A(NCCL_ABORT, 199, "ncclCommAbort", COMMUNICATOR)
 /* clang-format on */
 
 enum mt_cuda_api {

@@ -100,8 +100,9 @@ enum mt_about {
       F(address, DELTA) F(size, PLAIN) F(handle, DELTA) F(api, PLAIN))                             \
     M(CUDA_UNMAP, 19, "cuda_unmap", MEMORY,                                                        \
       F(address, DELTA) F(size, PLAIN) F(api, PLAIN))                                              \
-    /* What uses device memory that no call reports: a context, a module or a stream, by its       \
-     * handle. size: of a module's image, as it was given to CUDA; 0: not known. */                \
+    /* What uses device memory that no call reports: a context, a module, a stream or a             \
+     * communicator of NCCL, by its handle. size: of a module's image, as it was given to CUDA; 0:  \
+     * not known. */                                                                               \
     M(CUDA_OBJECT, 20, "cuda_object", MEMORY,                                                      \
       F(handle, DELTA) F(api, PLAIN) F(size, PLAIN))                                               \
     M(CUDA_OBJECT_GONE, 21, "cuda_object_gone", MEMORY,                                            \

@@ -81,6 +81,12 @@ static int add(struct parts *parts, const char *name, uint64_t bytes)
 
 MT_ORDER(by_bytes, struct mt_balance_part, MT_FALLING(bytes) ?: MT_BY_TEXT(name))
 
+bool mt_balance_is_nccl(const struct mt_balance_part *part)
+{
+    static const char nccl[] = "libnccl";
+    return !strncmp(part->name, nccl, sizeof nccl - 1);
+}
+
 static int find_parts(struct parts *parts, struct parts *empty_parts,
                       const struct mt_replay *replay, unsigned slot,
                       const struct mt_verdict *verdicts, size_t n, uint64_t reserved)
@@ -105,6 +111,14 @@ static int find_parts(struct parts *parts, struct parts *empty_parts,
             return -ENOMEM;
     }
     return 0;
+}
+
+static uint64_t bytes_of_nccl(const struct parts *parts)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < parts->n; i++)
+        bytes += mt_balance_is_nccl(&parts->part[i]) ? parts->part[i].bytes : 0;
+    return bytes;
 }
 
 /* Copy the largest parts in order of size. Return their number. */
@@ -146,6 +160,7 @@ static void find_rest(struct mt_balance *balance, const struct mt_sample *sample
         .contexts = less(sample->objects.contexts, first->objects.contexts),
         .modules = less(sample->objects.modules, first->objects.modules),
         .streams = less(sample->objects.streams, first->objects.streams),
+        .communicators = less(sample->objects.communicators, first->objects.communicators),
         .code = less(sample->objects.code, first->objects.code)};
     balance->others = sample->others;
     balance->unexplained = less(balance->used, cuda_bytes + balance->runtime + balance->others);
@@ -159,6 +174,8 @@ int mt_balance_find(struct mt_balance *balance, const struct mt_replay *replay, 
                                    .imported = mt_imported_find(&replay->cuda.imported, slot)};
     int rc = find_parts(&parts, &empty, replay, slot, verdicts, n, at->reserved);
     balance->cuda = less(at->cuda_bytes, at->reserved);
+    balance->nccl.communicators = replay->at_moment.communicators[slot];
+    balance->nccl.bytes = bytes_of_nccl(&parts);
     balance->n_parts = take_parts(balance->part, &parts);
     balance->n_empty = take_parts(balance->empty, &empty);
     if (!rc && replay->samples.at[slot].time_ns)

@@ -9,6 +9,8 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/segments.h"
 
+#include <stdbool.h>
+
 #define MT_BALANCE_PARTS 6u
 
 struct mt_balance {
@@ -28,6 +30,9 @@ struct mt_balance {
      */
     struct mt_balance_part empty[MT_BALANCE_PARTS];
     size_t n_empty;
+    struct {
+        uint64_t communicators, bytes; /* at the moment; bytes: of its calls, in cuda */
+    } nccl;
     uint64_t runtime; /* this process's other memory: context, CUDA modules */
     uint64_t first;   /* part of it that the first sample had */
     struct mt_cuda_object_counts objects, since; /* at the sample; created since the first sample */
@@ -35,6 +40,9 @@ struct mt_balance {
     uint64_t others;             /* other processes */
     uint64_t unexplained;        /* of no process that NVML lists */
 };
+
+/* Return whether a part is NCCL's. */
+bool mt_balance_is_nccl(const struct mt_balance_part *part);
 
 /* Compute the balance of the slot's device at the moment. at: the totals of its level; verdicts: of
  * PyTorch's blocks by address, none on a device of CUDA's level. Return 0 or -ENOMEM. */

@@ -18,13 +18,15 @@ static json_t *runtime_parts(const struct mt_balance *balance)
 {
     const struct mt_cuda_object_counts *there = &balance->objects, *since = &balance->since;
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "first",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "first",
         mt_json_number(balance->first), "since", mt_json_number(balance->runtime - balance->first),
         "contexts", mt_json_number(there->contexts), "modules", mt_json_number(there->modules),
         "module_bytes", mt_json_number(there->code), "streams", mt_json_number(there->streams),
         "contexts_since", mt_json_number(since->contexts), "modules_since",
         mt_json_number(since->modules), "module_bytes_since", mt_json_number(since->code),
-        "streams_since", mt_json_number(since->streams));
+        "streams_since", mt_json_number(since->streams), "communicators",
+        mt_json_number(there->communicators), "communicators_since",
+        mt_json_number(since->communicators));
 }
 
 json_t *mt_json_balance(const struct mt_balance *balance)
@@ -33,6 +35,10 @@ json_t *mt_json_balance(const struct mt_balance *balance)
                                "cuda", mt_json_number(balance->cuda), "by_library",
                                parts(balance->part, balance->n_parts));
     json_object_set_new(object, "empty_segments", parts(balance->empty, balance->n_empty));
+    json_object_set_new(object, "nccl",
+                        json_pack("{s:o, s:o}", "communicators",
+                                  mt_json_number(balance->nccl.communicators), "bytes",
+                                  mt_json_number(balance->nccl.bytes)));
     json_object_set_new(object, "imported",
                         json_pack("{s:o, s:o}", "bytes", mt_json_number(balance->imported.bytes),
                                   "blocks", mt_json_number(balance->imported.blocks)));

@@ -16,9 +16,10 @@ void mt_cuda_objects_clear(struct mt_cuda_objects *objects)
 static void count(struct mt_cuda_objects *objects, const struct mt_cuda_object *object, int by)
 {
     struct mt_cuda_object_counts *now = &objects->now[object->slot];
-    uint64_t *number = object->space == MT_SPACE_CONTEXT  ? &now->contexts
-                       : object->space == MT_SPACE_MODULE ? &now->modules
-                                                          : &now->streams;
+    uint64_t *number = object->space == MT_SPACE_CONTEXT        ? &now->contexts
+                       : object->space == MT_SPACE_MODULE       ? &now->modules
+                       : object->space == MT_SPACE_COMMUNICATOR ? &now->communicators
+                                                                : &now->streams;
     *number += (uint64_t)by;
     now->code += by > 0 ? object->code : -object->code;
 }
@@ -86,7 +87,8 @@ int mt_cuda_objects_event(struct mt_cuda_objects *objects, const struct mt_event
     enum mt_space space = mt_cuda_api_space(event->CUDA_OBJECT.api);
     if (event->kind == MT_CUDA_OBJECT_GONE)
         on_gone(objects, event);
-    else if (space == MT_SPACE_CONTEXT || space == MT_SPACE_MODULE || space == MT_SPACE_STREAM)
+    else if (space == MT_SPACE_CONTEXT || space == MT_SPACE_MODULE || space == MT_SPACE_STREAM ||
+             space == MT_SPACE_COMMUNICATOR)
         return on_made(objects, event, space);
     return 0;
 }
@@ -99,6 +101,7 @@ struct mt_cuda_object_counts mt_cuda_objects_on(const struct mt_cuda_objects *ob
     if (slot != mt_device_slot(MT_NO_DEVICE)) {
         on.modules += any->modules;
         on.streams += any->streams;
+        on.communicators += any->communicators;
         on.code += any->code;
     }
     return on;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live contexts, CUDA modules and streams, which use device memory without being allocations. CUDA
- * does not report their size; for a module the length of its image is known.
+ * Live contexts, CUDA modules, streams and communicators of NCCL, which use device memory without
+ * being allocations. CUDA does not report their size; for a module the length of its image is
+ * known.
  */
 #ifndef MT_OBJECTS_H
 #define MT_OBJECTS_H
@@ -10,7 +11,7 @@
 #include "heap.h"
 
 struct mt_cuda_object_counts {
-    uint64_t contexts, modules, streams;
+    uint64_t contexts, modules, streams, communicators;
     uint64_t code; /* bytes of the modules' images, for all their architectures */
 };
 
@@ -33,7 +34,8 @@ void mt_cuda_objects_clear(struct mt_cuda_objects *objects);
 /* Handle a CUDA_OBJECT or CUDA_OBJECT_GONE. 0 or -ENOMEM. */
 int mt_cuda_objects_event(struct mt_cuda_objects *objects, const struct mt_event *event);
 
-/* Return the counts on the slot's device. Modules and streams of no device count on each. */
+/* Return the counts on the slot's device. What is of no device counts on each, but
+ * for contexts. */
 struct mt_cuda_object_counts mt_cuda_objects_on(const struct mt_cuda_objects *objects,
                                                 unsigned slot);
 

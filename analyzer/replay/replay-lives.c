@@ -11,6 +11,8 @@ void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
     replay->of_cuda.at[slot] = replay->of_cuda.now[slot];
     mt_samples_take(&replay->samples, slot);
     replay->at_moment.device_ns[slot] = replay->time_ns;
+    replay->at_moment.communicators[slot] =
+        mt_cuda_objects_on(&replay->objects, slot).communicators;
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
     mt_heap_remember(&replay->cuda.mapped, slot);

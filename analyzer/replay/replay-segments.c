@@ -34,7 +34,8 @@ bool mt_may_be_segment(const struct mt_replay *replay, const struct mt_block *me
 {
     bool is_their_call = !replay->reserved.api || replay->reserved.api == memory->api + 1;
     return hands_out_segments(memory) && memory->size % MT_SMALL_SEGMENT == 0 &&
-           (is_their_call || memory->api == MT_API_CU_MEM_MAP);
+           (is_their_call || memory->api == MT_API_CU_MEM_MAP) &&
+           !mt_is_of_library(replay->definitions, memory->stack);
 }
 
 static bool comes_from_pytorch(const struct mt_definitions *d, uint32_t stack)

@@ -175,6 +175,7 @@ struct mt_samples {
 struct mt_at_moment {
     uint64_t event, time_ns; /* except peaks: each device has its own */
     uint64_t device_ns[MT_DEVICES];
+    uint64_t communicators[MT_DEVICES]; /* of NCCL */
     bool is_over;    /* not that of an out-of-memory: the last one counts, so it is taken again */
     bool is_awaited; /* it is an event or a time, and has not passed */
 };

@@ -17,10 +17,14 @@ static void print_row(const struct mt_page *page, const char *name, uint64_t byt
 
 static void print_parts(const struct mt_page *page, const struct mt_balance *balance)
 {
-    uint64_t rest = balance->cuda;
-    char name[PART_WIDTH * 4 + 1], text[sizeof balance->part->name + 16];
+    uint64_t rest = balance->cuda, communicators = balance->nccl.communicators;
+    char name[PART_WIDTH * 4 + 1], text[sizeof balance->part->name + 16], count[MT_SIZE_TEXT];
     for (size_t i = 0; i < balance->n_parts && balance->part[i].bytes <= rest; i++) {
-        snprintf(text, sizeof text, "  %s", balance->part[i].name);
+        if (communicators && mt_balance_is_nccl(&balance->part[i]))
+            snprintf(text, sizeof text, "  NCCL, %s communicator%s",
+                     mt_count_text(count, communicators), communicators == 1 ? "" : "s");
+        else
+            snprintf(text, sizeof text, "  %s", balance->part[i].name);
         mt_safe_text(name, sizeof name, text, PART_WIDTH, MT_CUT_END, page->style);
         print_row(page, name, balance->part[i].bytes, balance->used);
         rest -= balance->part[i].bytes;
@@ -37,6 +41,7 @@ static void name_since(char *text, size_t size, const struct mt_cuda_object_coun
         const char *what;
     } parts[] = {{since->contexts, 0, "context"},
                  {since->modules, since->code, "module"},
+                 {since->communicators, 0, "NCCL communicator"},
                  {since->streams, 0, "stream"}};
     const char *separator = ": ";
     char number[MT_SIZE_TEXT];
@@ -50,6 +55,16 @@ static void name_since(char *text, size_t size, const struct mt_cuda_object_coun
             mt_text_append(text, size, " (%s)", mt_size_text(number, parts[i].bytes));
         separator = ", ";
     }
+}
+
+/* Name NCCL's communicators where their memory is in the CUDA runtime's. */
+static void print_communicators(const struct mt_page *page, const struct mt_balance *balance)
+{
+    uint64_t n = balance->nccl.communicators;
+    char count[MT_SIZE_TEXT];
+    if (n && !balance->nccl.bytes && !balance->since.communicators)
+        fprintf(page->out, "  including %s NCCL communicator%s\n", mt_count_text(count, n),
+                n == 1 ? "" : "s");
 }
 
 /* Print the CUDA runtime's memory. The first sample has the context; later ones add new objects,
@@ -131,6 +146,7 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
                                  : "CUDA context, modules, other processes",
               balance->runtime, balance->used);
     print_runtime(page, balance);
+    print_communicators(page, balance);
     if (balance->others)
         print_row(page, "other processes", balance->others, balance->used);
     if (balance->unexplained)

@@ -138,6 +138,31 @@ struct mt_c10_device {
       (void *descriptor, int name, int type, int64_t count, const void *values))
 /* clang-format on */
 
+/* Calls that create and end NCCL's communicators. They may be created in a group, whose end
+ * allocates their memory. ncclCommFinalize keeps it, ncclCommDestroy frees it. */
+#ifndef MT_EXPORTS_MAP
+struct mt_nccl_id {
+    char bytes[128];
+};
+#endif
+/* clang-format off */
+#define MT_NCCL_HOOKS(H)                                                                           \
+    H(nccl_init, "ncclCommInitRank", "libnccl.so.2", int,                                          \
+      (void **comm, int size, struct mt_nccl_id id, int rank))                                     \
+    H(nccl_init_config, "ncclCommInitRankConfig", "libnccl.so.2", int,                             \
+      (void **comm, int size, struct mt_nccl_id id, int rank, void *config))                       \
+    H(nccl_init_scalable, "ncclCommInitRankScalable", "libnccl.so.2", int,                         \
+      (void **comm, int size, int rank, int n, struct mt_nccl_id *ids, void *config))              \
+    H(nccl_init_all, "ncclCommInitAll", "libnccl.so.2", int,                                       \
+      (void **comms, int n, const int *devices))                                                   \
+    H(nccl_split, "ncclCommSplit", "libnccl.so.2", int,                                            \
+      (void *whole, int color, int key, void **comm, void *config))                                \
+    H(nccl_shrink, "ncclCommShrink", "libnccl.so.2", int,                                          \
+      (void *whole, int *left_out, int n, void **comm, void *config, int flags))                   \
+    H(nccl_destroy, "ncclCommDestroy", "libnccl.so.2", int, (void *comm))                          \
+    H(nccl_abort, "ncclCommAbort", "libnccl.so.2", int, (void *comm))
+/* clang-format on */
+
 /* The calls of Python's record_function, which optimizers use around each step; one form per
  * release. */
 /* clang-format off */
@@ -209,7 +234,7 @@ struct mt_c10_device {
 #define MT_HOOKS(H)                                                                                \
     MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_EXEC_HOOKS(H) MT_LIMIT_HOOKS(H)    \
     MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)                      \
-    MT_MATH_HOOKS(H) MT_STEP_HOOKS(H) MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H)                         \
+    MT_MATH_HOOKS(H) MT_NCCL_HOOKS(H) MT_STEP_HOOKS(H) MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H)        \
     MT_CONF_HOOKS(H) MT_VALUE_HOOKS(H) MT_PINNED_HOOKS(H)
 /* clang-format on */
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym: return our hooks to a program that looks up functions of CUDA's driver or runtime. The
- * meaning of RTLD_NEXT and RTLD_DEFAULT depends on the caller, so the real dlsym must see it: the
- * hook jumps there with the stack unchanged, and answers itself only for CUDA's names.
+ * dlsym: return our hooks to a program that looks up functions of CUDA's driver or runtime, or of
+ * NCCL. The meaning of RTLD_NEXT and RTLD_DEFAULT depends on the caller, so the real dlsym must see
+ * it: the hook jumps there with the stack unchanged, and answers itself only for these names.
  */
 #include "preload/cuda/cudart.h"
 #include "preload/cuda/driver.h"
+#include "preload/cuda/hooks-nccl.h"
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
 
@@ -75,13 +76,19 @@ static bool is_only_ours(const char *symbol)
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
 }
 
+static MT_UNSANITIZED bool may_be_hooked(const char *symbol)
+{
+    return (symbol[0] == 'c' && symbol[1] == 'u') ||
+           (symbol[0] == 'n' && symbol[1] == 'c' && symbol[2] == 'c' && symbol[3] == 'l');
+}
+
 /* Return the address to jump to, or NULL if *answer is the result. */
 MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)
         return (void *)no_dlsym;
-    if (handle == RTLD_NEXT || !symbol || symbol[0] != 'c' || symbol[1] != 'u')
+    if (handle == RTLD_NEXT || !symbol || !may_be_hooked(symbol))
         return (void *)real;
     if (handle == RTLD_DEFAULT) {
         if (!is_only_ours(symbol))
@@ -89,7 +96,9 @@ MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
         *answer = real(RTLD_NEXT, symbol); /* NULL, with dlerror set */
         return NULL;
     }
-    if (is_capital(symbol[2]))
+    if (symbol[0] == 'n')
+        *answer = mt_nccl_wrap(symbol, real(handle, symbol));
+    else if (is_capital(symbol[2]))
         *answer = mt_driver_wrap_symbol(symbol, real(handle, symbol));
     else if (symbol[2] == 'd' && symbol[3] == 'a' && is_capital(symbol[4]))
         *answer = wrap_runtime(symbol, real(handle, symbol));

@@ -10,7 +10,7 @@
 
 // clang-format off
 #define ALL_HOOKS(E)                                                                               \
-    MT_TORCH_HOOKS(E) MT_CUDART_HOOKS(E) MT_MATH_HOOKS(E) MT_STEP_HOOKS(E) MT_POOL_HOOKS(E)        \
+    MT_TORCH_HOOKS(E) MT_CUDART_HOOKS(E) MT_MATH_HOOKS(E) MT_NCCL_HOOKS(E) MT_STEP_HOOKS(E) MT_POOL_HOOKS(E)        \
     MT_CONF_HOOKS(E)                                                                               \
     E(cupti_subscribe, "cuptiSubscribe", "libcupti.so.13", int,                                    \
       (void **subscriber, void *callback, void *data))                                             \

@@ -18,7 +18,7 @@ CONTEXT, POOL = 300 * MIB, 32 * MIB  # a pool takes pieces of 32 MiB
 HELD = (6 + 20 + 4) * MIB + POOL
 OTHERS, UNOWNED = 700 * MIB, 90 * MIB
 STREAM, CODE = 2 * MIB, 6 * MIB
-SINCE = ("contexts_since", "modules_since", "module_bytes_since", "streams_since")
+SINCE = ("contexts_since", "modules_since", "module_bytes_since", "streams_since", "communicators_since")
 
 
 def read(trace):
@@ -93,11 +93,11 @@ equal("its sum", table["used"], sum(wanted.values()))
 equal("by library", sum(part["bytes"] for part in table["by_library"]), table["cuda"])
 equal("its parts", table["runtime_parts"],
       {"first": CONTEXT + 22 * MIB, "since": 0, "contexts": 0, "modules": 0, "module_bytes": 0,
-       "streams": 0, **dict.fromkeys(SINCE, 0)})
+       "streams": 0, "communicators": 0, **dict.fromkeys(SINCE, 0)})
 ((table, rows),) = record("objects", lambda trace: (balance(trace), runtime(trace)))
 equal("with a module and streams", table["runtime_parts"],
       {"first": CONTEXT + 22 * MIB, "since": CODE + 2 * STREAM, "contexts": 0, "modules": 1,
-       "module_bytes": CODE, "streams": 2, **dict(zip(SINCE, (0, 1, CODE, 2)))})
+       "module_bytes": CODE, "streams": 2, "communicators": 0, **dict(zip(SINCE, (0, 1, CODE, 2, 0)))})
 equal("in words", rows, ["CUDA context and modules 332.00 MiB", "at the first sample 322.00 MiB",
                          "since: 1 module (6.00 MiB), 2 streams 10.00 MiB"])
 
