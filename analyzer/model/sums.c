@@ -33,6 +33,7 @@ static void put_together(struct mt_sums *sums)
         }
         to->bytes += one->bytes;
         to->blocks += one->blocks;
+        to->unused += one->unused;
         to->certainty = one->certainty > to->certainty ? one->certainty : to->certainty;
         for (unsigned j = 0; j < MT_SUM_CERTAINTIES; j++)
             to->of_certainty[j] += one->of_certainty[j];

@@ -14,10 +14,11 @@
 
 struct mt_sum {
     uint64_t bytes, blocks;
-    uint32_t key[MT_SUM_KEYS];       /* zeros behind those that count */
-    uint32_t stack;                  /* of the largest block; the lowest of several */
-    const char *guess;               /* of the largest block that has one; NULL: none has */
-    const char *copy;                /* which copy the largest block is; NULL: it is none */
+    uint64_t unused;           /* bytes of blocks beyond what was requested, as far as known */
+    uint32_t key[MT_SUM_KEYS]; /* zeros behind those that count */
+    uint32_t stack;            /* of the largest block; the lowest of several */
+    const char *guess;         /* of the largest block that has one; NULL: none has */
+    const char *copy;          /* which copy the largest block is; NULL: it is none */
     uint64_t largest, largest_guess; /* bytes of these blocks */
     unsigned certainty;              /* of the least certain block, an enum mt_certainty */
     uint64_t of_certainty[MT_SUM_CERTAINTIES]; /* bytes */

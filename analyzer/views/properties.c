@@ -120,6 +120,7 @@ struct mt_sum mt_sum_of_block(const struct mt_naming *naming, const enum mt_prop
     struct mt_sum sum = {.stack = mt_line_stack(naming->definitions, verdict->block),
                          .guess = mt_guess_of(verdict),
                          .copy = mt_copy_of(verdict),
+                         .unused = verdict->unused,
                          .certainty = mt_certainty_of(verdict->rule)};
     for (unsigned i = 0; i < n_by; i++)
         sum.key[i] = mt_property(naming, by[i], verdict);

@@ -79,6 +79,7 @@ static json_t *site_object(const struct mt_diff_site *site)
     json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
     json_object_set_new(object, "most", change_object(&site->most));
     json_object_set_new(object, "saver", mt_diff_saver_json(site->saver));
+    json_object_set_new(object, "unused", change_object(&site->unused));
     json_object_set_new(object, "scaled", json_boolean(site->is_scaled));
     return object;
 }

@@ -28,18 +28,27 @@ static bool may_scale(const struct mt_diff_site *site)
            !site->bytes.is_noise;
 }
 
+/* Return by which factor the line's requests changed; 0: it has none on one side. */
+static double factor_of(const struct mt_diff_site *site)
+{
+    double old = (double)site->bytes.old - (double)site->unused.old;
+    double now = (double)site->bytes.now - (double)site->unused.now;
+    return old > 0 && now > 0 ? now / old : 0;
+}
+
 static bool is_near(double a, double b)
 {
     return fabs(a - b) <= NEAR * b;
 }
 
 /* Return whether a line's bytes changed by the factor or, for a matrix of sequence length squared,
- * by its square. */
+ * by its square; or in between, where it has as many blocks as before, some of each kind. */
 static bool is_scaled(const struct mt_diff_site *site, double factor)
 {
-    double own = (double)site->bytes.now / (double)site->bytes.old;
-    return may_scale(site) && site->bytes.old && site->bytes.now && mt_change_of(&site->bytes) &&
-           (is_near(own, factor) || is_near(own, factor * factor));
+    double own = factor_of(site), square = factor * factor;
+    bool is_between = (own > factor) == (own < square) && !mt_change_of(&site->blocks);
+    return own > 0 && may_scale(site) && mt_change_of(&site->bytes) &&
+           (is_near(own, factor) || is_near(own, square) || is_between);
 }
 
 /* Return the factor of the median byte. */
@@ -97,9 +106,9 @@ int mt_diff_find_scale(struct mt_diff_device *device)
         return -ENOMEM;
     for (size_t i = 0; i < device->n_sites; i++) {
         const struct mt_diff_site *site = &device->site[i];
-        if (may_scale(site) && site->bytes.old && site->bytes.now)
-            factor[n++] =
-                (struct factor){(double)site->bytes.now / (double)site->bytes.old, site->bytes.old};
+        double own = factor_of(site);
+        if (may_scale(site) && own > 0)
+            factor[n++] = (struct factor){own, site->bytes.old};
     }
     if (n && !mt_change_of(&device->category[MT_CATEGORY_PARAMETERS]))
         device->scale = mark_any(device, middle(factor, n));

@@ -73,10 +73,10 @@ static size_t find(const struct entries *in, const struct entry *key)
 
 /* One number for each run; 0: none. */
 struct values {
-    uint64_t *bytes, *blocks, *saved, *allocations, *most, *phases;
+    uint64_t *bytes, *blocks, *unused, *saved, *allocations, *most, *phases;
 };
 
-#define VALUES 6
+#define VALUES 7
 
 static void clear_values(struct values *values, size_t runs)
 {
@@ -100,6 +100,7 @@ static void add_sites(struct values *values, const struct entry *from, const str
     for (; from < end; from++) {
         values->bytes[from->run] += from->site->bytes;
         values->blocks[from->run] += from->site->blocks;
+        values->unused[from->run] += from->site->unused;
     }
 }
 
@@ -132,6 +133,7 @@ static struct mt_diff_site make_site(const struct mt_diff_device *device, const 
                                  .stack = first->site->stack,
                                  .bytes = mt_change_make(values->bytes, n, old),
                                  .blocks = mt_change_make(values->blocks, n, old),
+                                 .unused = mt_change_make(values->unused, n, old),
                                  .saved = mt_change_make(values->saved, n, old),
                                  .allocations = mt_change_make(values->allocations, n, old),
                                  .most = mt_change_make(values->most, n, old),
@@ -176,8 +178,13 @@ int mt_diff_collect_sites(struct mt_diff_device *device)
         rc = list(&places, device, true);
     device->site = rc ? NULL : calloc(sites.n + 1, sizeof *device->site);
     if (device->site) {
-        struct values values = {
-            room, room + runs, room + 2 * runs, room + 3 * runs, room + 4 * runs, room + 5 * runs};
+        struct values values = {room,
+                                room + runs,
+                                room + 2 * runs,
+                                room + 3 * runs,
+                                room + 4 * runs,
+                                room + 5 * runs,
+                                room + 6 * runs};
         fold_sites(device, &sites, &places, &values);
     }
     rc = device->site ? 0 : -ENOMEM;

@@ -129,6 +129,19 @@ static void take_back_within_groups(struct mt_diff_device *device)
     }
 }
 
+/* Count only what was requested of a change: PyTorch rounds requests up, and reuses cached blocks
+ * that are a little larger. */
+static void leave_out_unused(struct mt_diff_device *device)
+{
+    for (size_t i = 0; i < device->n_sites; i++) {
+        struct mt_diff_site *site = &device->site[i];
+        double change = (double)change_of(site), unused = (double)mt_change_of(&site->unused);
+        device->unused += mt_change_of(&site->unused);
+        if (change && unused / change > 0)
+            site->part *= unused / change < 1 ? 1 - unused / change : 0;
+    }
+}
+
 /* --- consequences --------------------------------------------------------------------------- */
 
 /* Return the part of a change with the sign of `most` and no larger magnitude. */
@@ -191,6 +204,7 @@ int mt_diff_weigh(struct mt_diff_device *device)
     if (rc)
         return rc;
     take_back_within_groups(device);
+    leave_out_unused(device);
     weigh_categories(&weigher);
     for (size_t i = 0; i < device->n_sites; i++)
         device->site[i].blame = blame_of(&weigher, &device->site[i]);

@@ -83,6 +83,8 @@ void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site)
         return;
     if (blame)
         snprintf(out, size, "contributes %s", counted);
+    else if (!site->part && mt_change_of(&site->unused) == change)
+        snprintf(out, size, "not requested: %s blocks", change > 0 ? "larger" : "smaller");
     else
         snprintf(out, size, "%s",
                  site->part > 0 ? "follows the parameters" : "offset by other changes");
@@ -119,17 +121,28 @@ static void put_number(FILE *out, const char *before, const char *what,
         fputs(", within noise", out);
 }
 
+/* Write how much of the compared change was not requested, if it is most of it. */
+static void put_unused(FILE *out, const struct mt_diff_device *device)
+{
+    char size[MT_SIZE_TEXT];
+    double part = (double)device->unused / (double)(mt_change_of(&device->compared) ?: 1);
+    if (part > 0.5)
+        fprintf(out, ", %s%s in blocks larger than requested",
+                mt_signed_size_text(size, device->unused), part <= 1 ? " of it" : "");
+}
+
 /* Write "peak +1.20 GiB (+3.1 %)", and what else has changed if the peak has not. */
 static void put_change(FILE *out, const struct mt_diff_device *device)
 {
-    char size[MT_SIZE_TEXT];
+    char size[MT_SIZE_TEXT], where[128];
     const struct mt_change *peak = &device->allocated;
     if (mt_change_of(peak))
         put_number(out, "", "peak", peak);
     else
         fprintf(out, "peak unchanged at %s", mt_size_text(size, peak->now));
+    mt_peak_text(where, sizeof where, device->now);
     if (device->peak_moved)
-        fprintf(out, " and moved to the %s", mt_phase_names[device->now->phase].label);
+        fprintf(out, " and moved to %s", where);
     else if (device->in_phase >= 0)
         put_number(out, ", ", mt_phase_names[device->in_phase].label,
                    &device->phase[device->in_phase]);
@@ -137,6 +150,7 @@ static void put_change(FILE *out, const struct mt_diff_device *device)
         put_number(out, ", ", "reserved", &device->reserved);
     else if (!mt_change_of(peak) && mt_change_of(&device->growth))
         put_number(out, ", ", "growth per iteration", &device->growth);
+    put_unused(out, device);
 }
 
 static void put_site(FILE *out, const struct mt_diff_device *device,

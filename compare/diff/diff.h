@@ -57,11 +57,12 @@ struct mt_diff_site {
     const struct mt_digest_saver *saver; /* whose line keeps more of its blocks than before, by
                                           * saving them for backward; NULL: none */
     struct mt_change bytes, blocks;      /* at the peak */
+    struct mt_change unused;             /* bytes beyond what was requested, as far as known */
     struct mt_change allocations, most, phases, saved; /* over the whole run, of its place */
     enum mt_diff_kind kind;
     bool is_scaled; /* one of the device's n_scaled */
-    double part;    /* part of its change that other sites do not offset, 0 to 1 */
-    double blame;   /* bytes: that part; for parameters, also what follows them */
+    double part;  /* part of its change that was requested and other sites do not offset, 0 to 1 */
+    double blame; /* bytes: that part; for parameters, also what follows them */
 };
 
 struct mt_diff_share {
@@ -99,6 +100,7 @@ struct mt_diff_device {
     double scale;              /* factor of the batch or length; 0: none */
     struct mt_change scaled;   /* bytes of the n_scaled lines that changed with it */
     size_t n_scaled;
+    int64_t unused;    /* change of the bytes beyond what was requested: rounding, cached blocks */
     int64_t following; /* change of gradients and optimizer state that follows parameters' */
     struct mt_matching matching;
     struct mt_diff_site *site; /* by contribution to the peak's change, the largest first */

@@ -25,7 +25,8 @@ static int name_site(const struct mt_digest_maker *taker, const struct mt_sum *e
                                     .guess = entry->guess,
                                     .certainty = (enum mt_certainty)entry->certainty,
                                     .bytes = entry->bytes,
-                                    .blocks = entry->blocks};
+                                    .blocks = entry->blocks,
+                                    .unused = entry->unused};
     int rc = mt_maker_line(taker, entry->stack, &site->function, &site->file, &site->line);
     site->operator_name = mt_maker_operator(taker, entry->key[OPERATOR]);
     site->module = strdup(mt_stack_module(taker->definitions, entry->key[MODULE]));
@@ -56,6 +57,7 @@ static void join_sites(void *into, void *from)
     site->saver.bytes = saved;
     site->bytes += other->bytes;
     site->blocks += other->blocks;
+    site->unused += other->unused;
     if (site->certainty < other->certainty)
         site->certainty = other->certainty;
     if (!site->guess)

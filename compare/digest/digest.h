@@ -30,6 +30,7 @@ struct mt_digest_site {
     char *stack; /* the largest part's: "main (train.py:7);...;forward (net.py:9)" */
     struct mt_digest_saver saver;
     uint64_t bytes, blocks;           /* at the peak */
+    uint64_t unused;                  /* bytes beyond what was requested, as far as known */
     uint64_t allocations, most_bytes; /* of its place */
 };
 

@@ -178,6 +178,69 @@ START_TEST(a_larger_batch_is_one_row)
 }
 END_TEST
 
+/* A line that keeps rows of the length and matrices of its square; another one, more blocks. */
+static void length_of(unsigned length, unsigned others)
+{
+    begin_run();
+    keep("/u/net.py:10 Net.forward", length * 40960ull, 9);
+    keep("/u/net.py:11 Net.forward", length * 20480ull, 4);
+    keep("/u/net.py:12 Net.forward", length * 40960ull, 2);
+    keep("/u/net.py:12 Net.forward", length * length * 1024ull, 1);
+    keep("/u/net.py:20 Net.forward", 40960, others);
+    end_run();
+}
+
+START_TEST(a_longer_sequence_is_one_row)
+{
+    length_of(40, 1);
+    end_old();
+    length_of(50, 1);
+    const struct mt_diff_device *device = compare();
+    ck_assert_double_eq_tol(device->scale, 1.25, 0.0001);
+    ck_assert_uint_eq(device->n_scaled, 3);
+}
+END_TEST
+
+START_TEST(more_blocks_are_no_longer_sequence)
+{
+    length_of(40, 10);
+    end_old();
+    length_of(50, 14); /* within the factor and its square */
+    ck_assert_uint_eq(compare()->n_scaled, 3);
+}
+END_TEST
+
+/* Twelve blocks of which so much is not requested each, and another line's. */
+static void unused_of(uint64_t unused, uint64_t other)
+{
+    begin_run();
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/t.py:3 main", NULL));
+    for (unsigned i = 0; i < 12; i++, next_address += SLOT) {
+        if (unused)
+            mt_build_event(builder, MT_REQUEST, unused, 0, 0);
+        mt_build_alloc(builder, next_address, 4 * MT_MIB + unused);
+    }
+    keep("/u/t.py:5 main", other, 1);
+    end_run();
+}
+
+START_TEST(what_was_not_requested_is_not_to_blame)
+{
+    char text[64];
+    unused_of(0, MT_MIB);
+    end_old();
+    unused_of(MT_MIB / 2, MT_MIB + 4096);
+    const struct mt_diff_device *device = compare();
+    ck_assert_uint_eq(device->site[0].line->line, 5);
+    ck_assert_int_eq(device->unused, 6 * MT_MIB);
+    ck_assert_double_eq(device->site[1].blame, 0);
+    mt_blame_text(text, sizeof text, &device->site[1]);
+    ck_assert_str_eq(text, "not requested: larger blocks");
+    ck_assert_str_eq(verdict(), "peak +6.00 MiB (+12.3 %), +6.00 MiB of it in blocks larger than "
+                                "requested: other +4.00 KiB at t.py:5 main");
+}
+END_TEST
+
 START_TEST(one_larger_line_is_no_larger_batch)
 {
     batch_of(40, 0);
@@ -288,8 +351,10 @@ START_TEST(a_peak_that_moved_is_compared_with_its_phase_before)
     ck_assert_uint_eq(device->n_sites, 1);
     ck_assert_int_eq(site_of(device, "main", 9)->kind, MT_DIFF_GROWN);
     ck_assert_int_eq(mt_change_of(&site_of(device, "main", 9)->bytes), 6 * MT_MIB);
-    ck_assert_str_eq(verdict(), "peak +4.00 MiB (+66.7 %) and moved to the forward: temporaries "
-                                "+6.00 MiB at t.py:9 main");
+    ck_assert_str_eq(
+        verdict(),
+        "peak +4.00 MiB (+66.7 %) and moved to the forward pass of iteration 1: temporaries "
+        "+6.00 MiB at t.py:9 main");
 }
 END_TEST
 
@@ -339,6 +404,9 @@ int main(void)
     tcase_add_test(cases, lines_of_equal_files_are_paired_by_number);
     tcase_add_test(cases, lines_of_a_renamed_file_are_not_crossed);
     tcase_add_test(cases, a_larger_batch_is_one_row);
+    tcase_add_test(cases, a_longer_sequence_is_one_row);
+    tcase_add_test(cases, more_blocks_are_no_longer_sequence);
+    tcase_add_test(cases, what_was_not_requested_is_not_to_blame);
     tcase_add_test(cases, one_larger_line_is_no_larger_batch);
     tcase_add_test(cases, what_is_offset_elsewhere_is_not_to_blame);
     tcase_add_test(cases, slack_of_the_allocator_is_not_to_blame);
