@@ -14,7 +14,8 @@
 #define MT_EVENT_ARGS 4
 #define MT_STREAM_UNKNOWN UINT64_MAX
 
-/* The function of the only frame of an alloc whose block is from before the recording. */
+/* The function of the only frame of an alloc whose block, and of a cuda_malloc whose memory, is
+ * from before the recording. */
 #define MT_BEFORE_RECORDING "before the recording"
 
 /* How a field is coded (FORMAT.md, "Codes"). */

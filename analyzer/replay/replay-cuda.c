@@ -96,18 +96,19 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     struct ending ending = {replay, slot};
     struct mt_cuda_change change = {.ends = ends, .data = &ending};
     int rc = reach(replay, slot);
-    mt_cuda_pools_request(&replay->cuda_pools, event);
+    if (!replay->present.is_before)
+        mt_cuda_pools_request(&replay->cuda_pools, event);
     if (!rc)
         rc = mt_cuda_event(&replay->cuda, event, &change);
     unsigned old = ending.slot;
     struct mt_block *block = rc || event->kind == MT_CUDA_FREE_FAILED ? NULL : change.made;
-    if (block)
+    if (block && !replay->present.is_before)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
     if (block && replay->of_cuda_blocks.n && /* not that of an earlier block */
         mt_block_requests_set(&replay->of_cuda_blocks, mt_heap_index(&replay->cuda.heap, block),
                               (struct mt_block_request){0}))
         return -ENOMEM;
-    if (block && replay->present.thread)
+    if (block && replay->present.thread && !replay->present.is_before)
         mt_tracker_note_node(&replay->tracker, replay->present.thread, block);
     if (block && is_of_graph(replay, block))
         note_graph(&replay->reserved.graphs[slot], block->size);
@@ -154,6 +155,16 @@ int mt_replay_cuda_request(struct mt_replay *replay, const struct mt_event *even
                                  (struct mt_block_request){.unused = (uint32_t)unused});
 }
 
+/* Replay an allocation from before the recording, unless its memory is known since. */
+static int from_before(struct mt_replay *replay, const struct mt_event *event)
+{
+    if (mt_heap_at(&replay->cuda.heap, event->address)) {
+        replay->present.is_before = false; /* for the watcher */
+        return 0;
+    }
+    return one_event(replay, event) || mt_replay_segment_from_before(replay, event) ? -ENOMEM : 0;
+}
+
 /* Replay a CUDA call. An unmap may cover several pieces, each of which may end a block. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
 {
@@ -161,6 +172,8 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
     uint64_t size;
     int rc = 0;
     replay->reserved.has_grown |= event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MAP;
+    if (replay->present.is_before)
+        return from_before(replay, event);
     if (event->kind != MT_CUDA_UNMAP)
         return one_event(replay, event);
     while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {

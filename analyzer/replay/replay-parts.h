@@ -101,6 +101,9 @@ static inline void mt_replay_went_on(struct mt_replay *replay)
 int mt_replay_find_segments(struct mt_replay *replay, unsigned slot, const struct mt_event *event,
                             const struct mt_block *made);
 
+/* Mark what an event has just made: PyTorch's segment from before the recording. 0 or -ENOMEM. */
+int mt_replay_segment_from_before(struct mt_replay *replay, const struct mt_event *event);
+
 /* Note the end of an allocation of CUDA's, or of a piece. 0 or -ENOMEM. */
 int mt_replay_segment_ends(struct mt_replay *replay, const struct mt_block *memory);
 

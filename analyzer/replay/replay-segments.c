@@ -194,6 +194,19 @@ static int mark_memory_of(struct mt_replay *replay, const struct mt_block *made)
     return mark(replay, memory, replay->present.pool);
 }
 
+int mt_replay_segment_from_before(struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_block *memory = mt_heap_at(&replay->cuda.heap, event->address);
+    struct mt_request_stream *of =
+        mt_requests_of(&replay->present.thread->requests, mt_device_slot(event->device));
+    if (of && !of->number && mt_stream_pools_number(&replay->reserved.pools, of, &of->number))
+        return -ENOMEM;
+    if (!memory || !hands_out_segments(memory))
+        return 0;
+    replay->reserved.api = memory->api + 1;
+    return mark(replay, memory, of ? of->number : 0);
+}
+
 struct found {
     struct mt_block **memory;
     size_t n, capacity;

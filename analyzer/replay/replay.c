@@ -192,7 +192,9 @@ static inline int visit(struct mt_replay *replay, const struct mt_event *event)
 static int visit_cuda(struct mt_replay *replay, const struct mt_event *event)
 {
     bool makes = event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC;
-    return makes && event->address && !replay->survey.kinds[MT_ALLOC] ? visit(replay, event) : 0;
+    return makes && event->address && !replay->survey.kinds[MT_ALLOC] && !replay->present.is_before
+               ? visit(replay, event)
+               : 0;
 }
 
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
@@ -270,8 +272,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return 0;
     if (MT_UNLIKELY(!event->thread) && mt_replay_is_of_light(event))
         return mt_replay_light(replay, event);
-    replay->present.is_before =
-        event->kind == MT_ALLOC && mt_is_from_before(replay->definitions, event->stack);
+    replay->present.is_before = (event->kind == MT_ALLOC || event->kind == MT_CUDA_MALLOC) &&
+                                mt_is_from_before(replay->definitions, event->stack);
     bool is_elsewhere = replay->present.is_before || event->kind == MT_USES; /* an earlier stack */
     replay->present.thread = is_elsewhere ? mt_tracker_thread(&replay->tracker, event)
                                           : mt_tracker_follow(&replay->tracker, event);

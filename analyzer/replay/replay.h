@@ -191,7 +191,7 @@ struct mt_present {
     struct mt_thread_state *thread;
     struct mt_thread_state nobody; /* of events that no thread of the program made */
     uint64_t unused;               /* bytes of an alloc's block: not requested */
-    bool is_before;                /* an alloc of a block from before the recording */
+    bool is_before;                /* a block or a segment from before the recording */
     bool waits;                    /* a free's block does, for other streams */
     uint16_t pool;                 /* of an alloc's block: mt_block_request */
 };

@@ -79,14 +79,34 @@ static uint64_t key_of(uint64_t pool, unsigned slot)
     return pool * MT_DEVICES + slot;
 }
 
-static int number_pool(struct mt_torch_memory *memory, struct mt_torch_block *block)
+static int number_pool(struct mt_torch_memory *memory, uint64_t pool, unsigned slot,
+                       uint32_t *number)
 {
-    uint64_t key = key_of(block->pool, block->slot);
-    block->pool_number = block->pool ? mt_address_map_get(&memory->pools, key) : 0;
-    if (!block->pool || block->pool_number)
+    uint64_t key = key_of(pool, slot);
+    *number = pool ? mt_address_map_get(&memory->pools, key) : 0;
+    if (!pool || *number)
         return 0;
-    block->pool_number = ++memory->n_pools[block->slot];
-    return mt_address_map_put(&memory->pools, key, block->pool_number);
+    *number = ++memory->n_pools[slot];
+    return mt_address_map_put(&memory->pools, key, *number);
+}
+
+/* Note a segment that PyTorch had before the recording. */
+static int on_segment(struct mt_torch_memory *memory, const struct mt_replay *replay,
+                      const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    const struct mt_request_stream *of = mt_requests_of(&replay->present.thread->requests, slot);
+    struct mt_torch_segment segment = {.address = event->address,
+                                       .size = event->size,
+                                       .stack = event->stack,
+                                       .stream = of ? of->stream : 0,
+                                       .pool = of ? of->pool : 0,
+                                       .slot = (uint16_t)slot,
+                                       .is_before = true};
+    if (number_pool(memory, segment.pool, slot, &segment.pool_number) ||
+        insert_segment(memory, &segment))
+        return -ENOMEM;
+    return memory->watcher->got ? memory->watcher->got(memory->data, &segment, event) : 0;
 }
 
 /* Return a new block, as requested; NULL: no memory. */
@@ -110,7 +130,7 @@ static struct mt_torch_block *make_block(struct mt_torch_memory *memory,
                                      .number = place - 1,
                                      .stack = event->stack,
                                      .slot = (uint16_t)slot};
-    return number_pool(memory, block) ? NULL : block;
+    return number_pool(memory, block->pool, slot, &block->pool_number) ? NULL : block;
 }
 
 static void drop_block(struct mt_torch_memory *memory, struct mt_torch_block *block)
@@ -241,6 +261,8 @@ int mt_torch_memory_event(struct mt_torch_memory *memory, const struct mt_replay
         return block && block->waits ? end_block(memory, replay, block, event) : 0;
     case MT_OOM:
         return on_oom(memory, replay, event);
+    case MT_CUDA_MALLOC:
+        return replay->present.is_before ? on_segment(memory, replay, event) : 0;
     case MT_CUDA_FREE:
     case MT_CUDA_UNMAP:
         first = find_segment(memory, event->address);

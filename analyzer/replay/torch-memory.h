@@ -29,6 +29,7 @@ struct mt_torch_segment {
     uint32_t pool_number, stack;
     uint16_t slot;
     bool is_expandable; /* a piece of one, or several adjacent ones that are freed together */
+    bool is_before;     /* from before the recording */
     bool ends_pool; /* on release: its pool was already released, and the handle may be reused */
 };
 

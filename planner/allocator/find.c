@@ -148,7 +148,7 @@ struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_w
     }
     block->state = MT_BLOCK_LIVE;
     block->requested = requested;
-    block->is_complete = block->is_safe = false;
+    block->is_complete = block->is_safe = block->is_held = false;
     now->allocated += block->size;
     now->active += block->size;
     now->requested += requested;

@@ -36,6 +36,7 @@ struct mt_alloc_block {
     uint16_t stream;
     uint8_t state;    /* enum mt_piece_state */
     bool is_complete; /* its wait is complete */
+    bool is_held;     /* its allocation has not been fed yet */
     bool is_safe;     /* completed within a capture, whose graph keeps the order */
 };
 
@@ -161,6 +162,8 @@ extern struct mt_alloc_block mt_lost_block; /* the failed request */
 /* Return whether PyTorch fails without trying or freeing its cache (throw_on_cudamalloc_oom). */
 bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted);
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted);
+/* Count a new segment. Return its address. */
+uint64_t mt_new_segment(struct mt_allocator *allocator, uint64_t size);
 void mt_collect_garbage(struct mt_allocator *allocator);
 bool mt_release_oversize(struct mt_allocator *allocator, const struct mt_wanted *wanted);
 void mt_release_cached(struct mt_allocator *allocator, unsigned pool);
@@ -187,6 +190,9 @@ static inline bool mt_is_held_back(const struct mt_allocator *allocator)
 {
     return allocator->captures_only ? allocator->capturing : allocator->begun;
 }
+
+/* Add what the allocator has at its beginning. held.c */
+void mt_hold(struct mt_allocator *allocator, const struct mt_held_piece *piece, size_t n);
 
 /* Return a pool. pools.c */
 struct mt_alloc_pool *mt_pool(struct mt_allocator *allocator, unsigned number);

@@ -207,6 +207,16 @@ static void note_peaks(struct mt_allocator *allocator)
     peak->retries = now->retries;
 }
 
+/* Take a block that the allocator has had from the beginning. */
+static bool takes_held(struct mt_allocator *allocator, uint32_t number)
+{
+    struct mt_alloc_block *block = number < allocator->n_blocks ? allocator->block[number] : NULL;
+    bool is_held = block && block->is_held;
+    if (is_held)
+        block->is_held = false;
+    return is_held;
+}
+
 static int feed_one(struct mt_allocator *allocator, const struct mt_request *request,
                     bool *out_of_memory)
 {
@@ -214,6 +224,8 @@ static int feed_one(struct mt_allocator *allocator, const struct mt_request *req
     uint64_t ooms = allocator->now.ooms;
     if (request->kind != MT_REQUEST_ALLOCATE)
         error = other_request(allocator, request);
+    else if (takes_held(allocator, request->block))
+        ;
     else if (!request->size || request->block >= NUMBERS_MAX)
         error = -EINVAL;
     else
@@ -253,11 +265,12 @@ struct mt_allocator *mt_allocator_create(const struct mt_alloc_conf *conf,
     allocator->next_address = allocator->prefers_oldest ? MT_PAGE : UINT64_C(1) << 62;
     if (conf->memory_fraction < 1)
         set_limit(allocator, conf->memory_fraction);
-    if (!mt_pool(allocator, 0)) {
-        mt_allocator_destroy(allocator);
-        return NULL;
-    }
-    return allocator;
+    if (mt_pool(allocator, 0))
+        mt_hold(allocator, card->held, card->n_held);
+    if (!allocator->no_memory)
+        return allocator;
+    mt_allocator_destroy(allocator);
+    return NULL;
 }
 
 void mt_allocator_destroy(struct mt_allocator *allocator)

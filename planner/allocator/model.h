@@ -28,10 +28,22 @@ struct mt_allocator_state {
     uint64_t retries;        /* of cudaMalloc, after the cache was freed */
 };
 
+/* A piece of a segment that an allocator has at its beginning: those of a segment follow each
+ * other, by address. The allocation of a block's number, before its free, then changes nothing. */
+struct mt_held_piece {
+    uint64_t size, requested; /* bytes */
+    uint32_t block;           /* its number */
+    uint16_t stream, pool;    /* of the segment */
+    bool is_first, is_free;   /* in its segment; no block */
+};
+
 /* Create options. */
 struct mt_allocator_card {
     uint64_t total;  /* bytes of the card */
     uint64_t others; /* of these not PyTorch's, at the beginning; MT_REQUEST_OTHERS changes it */
+    const struct mt_held_piece
+        *held; /* from the oldest segment on; not with backend:cudaMallocAsync */
+    size_t n_held;
     const char *const *confs; /* what MT_REQUEST_CONF stands for; they outlive the allocator */
     size_t n_confs;
 };

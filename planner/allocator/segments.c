@@ -19,6 +19,15 @@ static uint64_t next_place(struct mt_allocator *allocator, uint64_t pages)
     return allocator->next_address - pages;
 }
 
+uint64_t mt_new_segment(struct mt_allocator *allocator, uint64_t size)
+{
+    uint64_t pages = whole_pages(size);
+    allocator->held += pages;
+    allocator->now.reserved += size;
+    allocator->now.segments++;
+    return next_place(allocator, pages);
+}
+
 /* Allocate a segment. */
 static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
@@ -26,13 +35,8 @@ static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted
     if (pages < wanted->segment || pages > mt_card_free(allocator))
         return false;
     wanted->block = mt_block_new(allocator, wanted->side, wanted->stream,
-                                 next_place(allocator, pages), wanted->segment);
-    if (!wanted->block)
-        return false;
-    allocator->held += pages;
-    allocator->now.reserved += wanted->segment;
-    allocator->now.segments++;
-    return true;
+                                 mt_new_segment(allocator, wanted->segment), wanted->segment);
+    return wanted->block;
 }
 
 static bool is_above(const struct mt_allocator *allocator, const struct mt_wanted *wanted,

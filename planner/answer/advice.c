@@ -80,7 +80,7 @@ static int begin(struct adviser *adviser, const struct mt_analysis *analysis)
         adviser->has_failed[i] = mt_failed(requests, i);
     judge->trial.has_failed = adviser->has_failed;
     int rc = mt_trial_run(&judge->trial, requests->card, &result);
-    judge->is_exact = !rc && result.is_recorded && !requests->unknown;
+    judge->is_exact = !rc && result.is_recorded && !requests->unknown && !requests->is_late;
     return rc == -EINVAL ? -ENOENT : rc;
 }
 

@@ -414,7 +414,7 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
     judge->requests = plan->requests;
     judge->recording = recording, judge->changes = search->changes;
     judge->card = plan->card.total;
-    judge->is_exact = plan->is_exact;
+    judge->is_exact = plan->is_exact && !plan->requests->is_late;
     judge->trial = (struct mt_trial){.request = plan->requests->request,
                                      .n = plan->requests->n,
                                      .conf = plan->recorded_conf,

@@ -25,6 +25,26 @@ static const char *times_text(char out[MT_SIZE_TEXT], uint64_t n)
     return out;
 }
 
+/* Print what other settings begin with. */
+static void print_state(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
+{
+    char bytes[MT_SIZE_TEXT], text[400];
+    const struct mt_requests *requests = plan->requests;
+    uint64_t held = 0;
+    if (!requests->is_late)
+        return;
+    for (size_t i = 0; i < requests->n_held; i++)
+        held += requests->held[i].size;
+    snprintf(text, sizeof text,
+             held ? "The recording began during the run. Each setting is tried from then on, with "
+                    "the %s that PyTorch had reserved. Had it applied from the start, less or more "
+                    "might have been reserved then."
+                  : "The recording began during the run. Each setting is tried from then on, "
+                    "without the memory that PyTorch had cached.",
+             mt_size_text(bytes, held));
+    mt_put_lines(out, style, text);
+}
+
 /* Print what the answers are based on. */
 static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
@@ -37,6 +57,7 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
                  "byte after all %s allocations and frees.",
                  mt_count_text(a, check->compared));
         mt_put_lines(out, style, text);
+        print_state(plan, out, style);
         return;
     }
     snprintf(text, sizeof text,
@@ -74,6 +95,7 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
                  allocations_text(a, requests->from_before));
         mt_put_lines(out, style, text);
     }
+    print_state(plan, out, style);
     if (!plan->knows_release)
         mt_put_lines(out, style, "PyTorch's version is not in the trace; the newest is assumed.");
 }

@@ -104,6 +104,10 @@ static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, 
     const struct mt_requests *requests = plan->requests;
     struct mt_allocator_card card = {
         .total = total ? total : ENDLESS, .confs = requests->confs, .n_confs = requests->n_confs};
+    if (!conf->async) {
+        card.held = requests->held;
+        card.n_held = requests->n_held;
+    }
     struct mt_allocator *allocator = mt_allocator_create(conf, plan->release, &card);
     if (!allocator)
         return -ENOMEM;
@@ -289,7 +293,8 @@ void mt_plan_clear(struct mt_plan *plan)
 
 const char *mt_plan_how(const struct mt_plan *plan, const struct mt_plan_setting *setting)
 {
-    return plan->is_exact && !setting->is_async ? "replayed" : "modelled";
+    bool has_begun = !plan->requests->is_late || setting->is_recorded;
+    return plan->is_exact && !setting->is_async && has_begun ? "replayed" : "modelled";
 }
 
 const char *mt_plan_variable(const struct mt_plan *plan)

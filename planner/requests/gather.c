@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return the number of a stream's handle, from 1, in order of appearance; the last number stands
- * for all further streams. */
-static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *number)
+/* Number streams in order of appearance; the last number stands for all further ones. */
+int mt_gather_stream(struct mt_gathered *gathered, uint64_t handle, unsigned *number)
 {
+    struct mt_address_map *map = &gathered->streams;
     enum { MOST = MT_GATHER_OTHER_STREAM - 1 };
     *number = handle ? mt_address_map_get(map, handle) : 0;
     if (!handle || *number)
@@ -65,7 +65,7 @@ static int on_request(struct mt_gathering *g, const struct mt_replay *replay,
     at.event = replay->events;
     forget_library(gathered);
     if (note_others(gathered, replay, block->slot, &at) ||
-        number_of(&gathered->streams, block->stream, &stream) ||
+        mt_gather_stream(gathered, block->stream, &stream) ||
         begin_pool(gathered, replay->events, pool))
         return -ENOMEM;
     gathered->requests.others_streams += stream != 0;
@@ -86,6 +86,12 @@ static int allocated(void *data, const struct mt_replay *replay, struct mt_torch
     struct mt_gathering *g = data;
     struct mt_requests *requests = &g->device[block->slot].requests;
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
+    if (replay->present.is_before) {
+        if (mt_gather_block(&g->device[block->slot], block))
+            return -ENOMEM;
+        requests->from_before = 0; /* what was freed until now is not in the allocator's state */
+        reserved = 0;              /* it may be that after the event's own request */
+    }
     requests->allocs++;
     requests->unknown += !mt_requests_of(&replay->present.thread->requests, block->slot);
     if (requests->peak_allocated < allocated)
@@ -154,6 +160,7 @@ static const struct mt_torch_watcher watcher = {.allocated = allocated,
                                                 .failed = failed,
                                                 .freed = freed,
                                                 .completed = completed,
+                                                .got = mt_gather_segment,
                                                 .gives_back = mt_gather_given_back};
 
 struct mt_gathering *mt_gathering_create(void)
@@ -176,6 +183,9 @@ void mt_gathering_destroy(struct mt_gathering *g)
         struct mt_gathered *gathered = &g->device[slot];
         free(gathered->requests.request);
         free(gathered->requests.recorded);
+        free(gathered->requests.held);
+        free(gathered->segment);
+        free(gathered->held);
         free(gathered->sample);
         mt_address_map_clear(&gathered->streams);
     }
@@ -342,6 +352,8 @@ const struct mt_requests *mt_gathering_finish(struct mt_gathering *g, size_t *n)
         mt_gather_end_frees(g, &g->thread[i]);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         struct mt_gathered *gathered = &g->device[slot];
+        if (mt_gather_finish_held(gathered))
+            return NULL;
         finish_others(gathered);
         mt_gather_finish_limits(g, &gathered->requests);
         gathered->requests.confs = g->conf;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "analyzer/findings/handles.h"
+#include "planner/allocator/model.h"
 #include "planner/allocator/requests.h"
 
 /* The trace's totals after a request, in bytes. */
@@ -30,10 +31,13 @@ struct mt_requests {
     struct mt_request *request;
     struct mt_request_totals *recorded; /* as many */
     size_t n;
-    size_t allocs, frees;     /* of these */
-    size_t unknown;           /* allocations whose request is unknown */
-    size_t from_before;       /* frees of blocks allocated before the trace began */
-    size_t ooms;              /* requests that ran out of memory */
+    size_t allocs, frees;       /* of these */
+    size_t unknown;             /* allocations whose request is unknown */
+    size_t from_before;         /* frees of blocks allocated before the trace began */
+    struct mt_held_piece *held; /* what PyTorch's allocator had then; NULL: unknown, or nothing */
+    size_t n_held;
+    bool is_late; /* the recording began in a run: the first allocations are from before it */
+    size_t ooms;  /* requests that ran out of memory */
     size_t others_streams;    /* allocations on other streams than the default one */
     size_t waits;             /* frees that waited for other streams */
     size_t private_allocs;    /* allocations in private pools */

@@ -36,6 +36,16 @@ struct mt_gathered {
         bool may_have_twice; /* CUDA was freeing memory, or allocated some after it */
     } *sample;
     size_t n_samples, samples_capacity;
+    struct mt_gather_segment { /* from before the recording */
+        uint64_t address, size;
+        uint16_t stream, pool;
+    } *segment;
+    size_t n_segments, segments_capacity;
+    struct mt_gather_held { /* blocks from before it */
+        uint64_t address, size, requested;
+        uint32_t number;
+    } *held;
+    size_t n_blocks, blocks_capacity;
     uint64_t cuda;    /* bytes of CUDA's now */
     uint32_t freeing; /* a thread whose last event freed some of them; 0: none */
 };
@@ -56,6 +66,19 @@ struct mt_gathering {
 /* Add a request. 0 or -ENOMEM. */
 int mt_gather_add(struct mt_gathered *gathered, const struct mt_gather_at *at,
                   struct mt_request request);
+
+/* Return in *number that of a stream's handle, from 1; 0: the default one. 0 or -ENOMEM. */
+int mt_gather_stream(struct mt_gathered *gathered, uint64_t handle, unsigned *number);
+
+/* Note a block from before the recording. 0 or -ENOMEM. */
+int mt_gather_block(struct mt_gathered *gathered, const struct mt_torch_block *block);
+
+/* Note a segment, if it is from before the recording; for struct mt_torch_watcher. */
+int mt_gather_segment(void *gathering, const struct mt_torch_segment *segment,
+                      const struct mt_event *call);
+
+/* Finish at the end of the trace: what PyTorch's allocator had. 0 or -ENOMEM. */
+int mt_gather_finish_held(struct mt_gathered *gathered);
 
 /* Note other calls to the allocator: empty_cache, limits, settings. Return 0 or -ENOMEM. */
 int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,

@@ -167,6 +167,23 @@ uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, 
     return at;
 }
 
+unsigned mt_block_guess_freed(struct mt_caller caller, uint64_t address, uint64_t size,
+                              unsigned after, uint64_t record[MT_BLOCK_WORDS])
+{
+    unsigned known = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
+    unsigned first = known ? known : FIRST_SIZE, last = known ? known : MT_BLOCK_LAST_SIZE;
+    uint64_t words[FRAME_WORDS];
+    if (mt_safe_read(caller.frame, words, sizeof words))
+        return 0;
+    for (unsigned word = after < first ? first : after + 1; word <= last; word++)
+        for (unsigned i = 0; i < FRAME_WORDS; i++)
+            if (may_be_record(words[i]) &&
+                !mt_safe_read((const void *)(uintptr_t)words[i], record, 8 * MT_BLOCK_WORDS) &&
+                mt_block_is_freed(record, word, address, size) && is_linked(words[i], record, word))
+                return word;
+    return 0;
+}
+
 void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool *has, unsigned n)
 {
     enum { EACH = 3 };

@@ -108,6 +108,11 @@ MT_UNSANITIZED static inline bool mt_block_is_freed(const uint64_t *record, unsi
            (unsigned)size[MT_BLOCK_EVENTS] <= MT_BLOCK_MOST_EVENTS;
 }
 
+/* Guess at which word, behind `after`, the record of a freed block has its size, and copy the
+ * record; 0: none, or no further word. By reads that cannot crash. */
+unsigned mt_block_guess_freed(struct mt_caller caller, uint64_t address, uint64_t size,
+                              unsigned after, uint64_t record[MT_BLOCK_WORDS]);
+
 #define MT_BLOCKS_AT_ONCE 5u
 
 /* Note that n waiting blocks, of these addresses and records, no longer wait; n is at most

@@ -56,7 +56,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
         mt_request_alloc(self, device.index, arguments[0], arguments[1], caller);
     if (MT_UNLIKELY(!mt_totals_are_as_before(device.index))) {
         mt_alloc_conf_record(self);
-        mt_totals_follow(self, kind, device.index, arguments);
+        mt_totals_follow(self, kind, device.index, arguments, caller);
     }
     mt_record(self, kind, device.index, stack, arguments);
     if (MT_UNLIKELY(self->in_cache) && kind == MT_ALLOC)

@@ -209,7 +209,7 @@ static void record_changes(struct mt_thread *self, unsigned device)
 
 /* Learn where the totals are; gives up after a while. */
 void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device,
-                      const uint64_t arguments[static MT_EVENT_ARGS])
+                      const uint64_t arguments[static MT_EVENT_ARGS], struct mt_caller caller)
 {
     uint64_t allocated = arguments[kind == MT_OOM ? 1 : 2];
     uint64_t reserved = arguments[kind == MT_OOM ? 2 : 3];
@@ -226,6 +226,9 @@ void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device,
         mt_before_record(self, (int)device, arguments[0], allocated - arguments[1], reserved,
                          request->shared);
     learning[device].knows_before |= is_known;
+    if (kind == MT_FREE && !learning[device].knows_before)
+        learning[device].knows_before =
+            mt_before_record_at_free(self, (int)device, arguments, caller);
     if (is_known)
         learn(self, device, allocated, reserved, request->shared);
     if (++learning[device].looks < LOOKS)

@@ -10,6 +10,7 @@
 #ifndef MT_PRELOAD_TOTALS_H
 #define MT_PRELOAD_TOTALS_H
 
+#include "blocks.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
 
@@ -37,10 +38,11 @@ MT_UNSANITIZED static inline bool mt_totals_are_as_before(unsigned device)
 }
 
 /* Learn where the totals are, and record changes at an alloc, a free or an oom, with its arguments;
- * and at the first alloc from a shared pool what was allocated before the recording. Call it when
- * an alloc's request is recorded, which knows the pool of its block. */
+ * and at the first free, or alloc from a shared pool, what was allocated before the recording. Call
+ * it when an alloc's request is recorded, which knows the pool of its block. */
 void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device,
-                      const uint64_t arguments[static MT_EVENT_ARGS]) __attribute__((cold));
+                      const uint64_t arguments[static MT_EVENT_ARGS], struct mt_caller caller)
+    __attribute__((cold));
 
 /* Reset in a forked child. */
 void mt_totals_reset(void);

@@ -47,6 +47,45 @@ static uint64_t reserved(const struct mt_allocator *allocator)
     return mt_allocator_now(allocator)->reserved;
 }
 
+/* A model that begins with what another has serves the next requests from it. */
+START_TEST(held)
+{
+    struct mt_torch_release release = {2, 15};
+    struct mt_held_piece piece[] = {
+        {.size = 4 * MIB, .requested = 4 * MIB - 100, .block = 7, .is_first = true},
+        {.size = 12 * MIB, .is_free = true},
+        {.size = 4 * MIB, .requested = 4 * MIB, .block = 8},
+        {.size = 32 * MIB, .is_first = true, .is_free = true},
+    };
+    struct mt_allocator_card card = {.total = 1024 * MIB, .held = piece, .n_held = 4};
+    struct mt_alloc_conf conf;
+    mt_alloc_conf_init(&conf);
+    struct mt_allocator *allocator = mt_allocator_create(&conf, release, &card);
+    ck_assert_ptr_nonnull(allocator);
+    const struct mt_allocator_state *now = mt_allocator_now(allocator);
+    ck_assert_uint_eq(now->reserved, 52 * MIB);
+    ck_assert_uint_eq(now->allocated, 8 * MIB);
+    ck_assert_uint_eq(now->requested, 8 * MIB - 100);
+    ck_assert_uint_eq(now->segments, 2);
+    ck_assert_uint_eq(now->inactive_split, 12 * MIB);
+    allocate(allocator, 7, 4 * MIB - 100); /* it has it */
+    ck_assert_uint_eq(now->allocated, 8 * MIB);
+    allocate(allocator, 0, 12 * MIB);
+    allocate(allocator, 1, 32 * MIB);
+    ck_assert_uint_eq(reserved(allocator), 52 * MIB);
+    allocate(allocator, 2, 2 * MIB);
+    ck_assert_uint_eq(reserved(allocator), 72 * MIB);
+    give(allocator, 7);
+    give(allocator, 0);
+    give(allocator, 8); /* whose allocation was not fed */
+    allocate(allocator, 3, 20 * MIB);
+    ck_assert_uint_eq(reserved(allocator), 72 * MIB);
+    allocate(allocator, 7, 30 * MIB); /* the number is free for another block */
+    ck_assert_uint_eq(reserved(allocator), 102 * MIB);
+    mt_allocator_destroy(allocator);
+}
+END_TEST
+
 START_TEST(sizes)
 {
     struct mt_allocator *allocator = make("", 1024 * MIB);
@@ -197,6 +236,7 @@ int main(void)
 {
     TCase *tests = tcase_create("alloc-model");
 
+    tcase_add_test(tests, held);
     tcase_add_test(tests, sizes);
     tcase_add_test(tests, out_of_memory);
     tcase_add_test(tests, streams);
