@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The requests of a device: add one; which of them failed. */
+/* The requests of a device: add one; their streams; which of them failed. */
 #include "analyzer/support/grow.h"
 #include "inside.h"
 
@@ -16,6 +16,18 @@ int mt_gather_add(struct mt_gathered *gathered, const struct mt_gather_at *at,
     requests->recorded[requests->n++] =
         (struct mt_request_totals){at->event, at->allocated, at->reserved, at->stack, at->forward};
     return 0;
+}
+
+/* Number streams in order of appearance; the last number stands for all further ones. */
+int mt_gather_stream(struct mt_gathered *gathered, uint64_t handle, unsigned *number)
+{
+    struct mt_address_map *map = &gathered->streams;
+    enum { MOST = MT_GATHER_OTHER_STREAM - 1 };
+    *number = handle ? mt_address_map_get(map, handle) : 0;
+    if (!handle || *number)
+        return 0;
+    *number = map->used + 1 < MOST ? (unsigned)map->used + 1 : MOST;
+    return mt_address_map_put(map, handle, *number);
 }
 
 bool mt_failed(const struct mt_requests *requests, size_t place)

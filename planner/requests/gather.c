@@ -5,18 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number streams in order of appearance; the last number stands for all further ones. */
-int mt_gather_stream(struct mt_gathered *gathered, uint64_t handle, unsigned *number)
-{
-    struct mt_address_map *map = &gathered->streams;
-    enum { MOST = MT_GATHER_OTHER_STREAM - 1 };
-    *number = handle ? mt_address_map_get(map, handle) : 0;
-    if (!handle || *number)
-        return 0;
-    *number = map->used + 1 < MOST ? (unsigned)map->used + 1 : MOST;
-    return mt_address_map_put(map, handle, *number);
-}
-
 /* Note the card's memory in use outside PyTorch, by CUDA's calls; samples are added at the end. */
 static int note_others(struct mt_gathered *gathered, const struct mt_replay *replay, unsigned slot,
                        const struct mt_gather_at *at)
