@@ -79,9 +79,12 @@ RULE(was_moved_as_buffer, !context->saw_parameters &&
 RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
-/* What its methods need for a moment is not kept. In training, a graph has what the cache has. */
+/* What its methods need for a moment is not kept; what goes with the call in which memory ran out
+ * was. In training, a graph has what the cache has. */
 RULE(is_kept_by_cache,
-     saw(block, MT_SAW_OF_CACHE) && !saw(block, MT_SAW_SAVED) && !passed_in_phase(block))
+     saw(block, MT_SAW_OF_CACHE) && !saw(block, MT_SAW_SAVED) &&
+         (!passed_in_phase(block) ||
+          (context->tracker && context->tracker->full == block->birth->when.epoch + 1)))
 RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !passed_in_phase(block))
 RULE(is_kept_by_server, made_outside(block) && is_unlabelled(block) && !died_in_phase(block) &&
                             made_under(context, block, MT_MARK_SERVER))

@@ -467,7 +467,8 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
                    seen->saw_parameters != tracker->saw_parameters ||
                    seen->saw_stepped != tracker->saw_stepped ||
                    seen->loops != tracker->loops.used || seen->again != tracker->again.used ||
-                   seen->steppers != tracker->steppers.changes;
+                   seen->steppers != tracker->steppers.changes || seen->full != tracker->full;
+    seen->full = tracker->full;
     seen->loops = tracker->loops.used;
     seen->again = tracker->again.used;
     seen->steppers = tracker->steppers.changes;

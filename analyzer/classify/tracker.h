@@ -53,6 +53,7 @@ struct mt_tracker {
     struct mt_address_map again;   /* stacks of the program's own after its first forward -> 1 */
     struct mt_address_map stand_for_all; /* parameters with the state of all of them -> 1 */
     const char *last_trained;            /* mt_stack_root; NULL: none yet */
+    uint64_t full;                       /* epoch in which memory ran out last, and 1; 0: none */
     int saw_parameters;                  /* the trace labels parameters */
     int saw_stepped;                     /* and tensors that optimizers update */
 };
@@ -238,7 +239,7 @@ struct mt_tracker_seen {
     struct mt_phases phases;
     int saw_parameters, saw_stepped;
     size_t lines, loops, again;
-    uint64_t storages, parts, steppers;
+    uint64_t storages, parts, steppers, full;
 };
 
 /* Return whether the state changed since, other than of a block. */

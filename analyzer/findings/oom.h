@@ -70,8 +70,10 @@ struct mt_advice {
     char modules[MT_ADVICE_MODULES]; /* to checkpoint, as memtap-plan(1) names them; "": none */
     uint64_t bytes;                  /* less at that moment, at most; 0: unknown */
     enum mt_served served;
-    enum mt_reach reach; /* on the card; what comes after the request is modelled */
-    bool is_replayed;    /* the program's own requests; else modelled */
+    enum mt_reach reach;             /* on the card; what comes after the request is modelled */
+    bool is_replayed;                /* the program's own requests; else modelled */
+    double least_batch, about_batch; /* of a smaller batch: parts of this one that are the largest
+                                      * that fits, in all cases and in the likeliest; 0: unknown */
 };
 
 /* The run with an advised setting, on a simulated card (memtap oom --try). */

@@ -16,19 +16,25 @@ json_t *mt_json_served(enum mt_served served)
     return served == MT_SERVED_UNKNOWN ? json_null() : json_boolean(served == MT_SERVED_YES);
 }
 
+json_t *mt_json_largest_batch(double least, double about)
+{
+    return about > 0 ? json_pack("{s:f, s:f}", "least", least, "about", about) : json_null();
+}
+
 static json_t *suggestion(const struct mt_advice *advice)
 {
     json_t *modules = mt_json_text_or_null(advice->modules);
     bool is_set = !strcmp(advice->change, "set");
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "what",
-                     mt_json_text(is_set ? advice->set : advice->what), "bytes",
-                     mt_json_number(advice->bytes), "change", mt_json_text(advice->change), "set",
-                     mt_json_text_or_null(advice->set), "fits", mt_json_served(advice->served),
-                     "how", advice->is_replayed ? "replayed" : "modelled", "modules", modules,
-                     "through",
-                     advice->served == MT_SERVED_YES && advice->reach
-                         ? json_string(mt_reach_names[advice->reach])
-                         : json_null());
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "what",
+        mt_json_text(is_set ? advice->set : advice->what), "bytes", mt_json_number(advice->bytes),
+        "change", mt_json_text(advice->change), "set", mt_json_text_or_null(advice->set), "fits",
+        mt_json_served(advice->served), "how", advice->is_replayed ? "replayed" : "modelled",
+        "modules", modules, "through",
+        advice->served == MT_SERVED_YES && advice->reach
+            ? json_string(mt_reach_names[advice->reach])
+            : json_null(),
+        "largest_batch", mt_json_largest_batch(advice->least_batch, advice->about_batch));
 }
 
 json_t *mt_json_handles(const struct mt_handles_to_come *handles)

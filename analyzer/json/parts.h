@@ -48,6 +48,9 @@ json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_
 /* Make whether a request is served; null: unknown. */
 json_t *mt_json_served(enum mt_served served);
 
+/* Make {least, about}: parts of the recorded batch; null: about is 0. */
+json_t *mt_json_largest_batch(double least, double about);
+
 /* Make what a run still takes for handles. */
 json_t *mt_json_handles(const struct mt_handles_to_come *handles);
 

@@ -15,6 +15,7 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         mt_replay_went_on(replay);
     struct mt_oom *kept = &replay->ooms.kept[replay->ooms.n++ % MT_OOMS_KEPT];
     *kept = *oom;
+    replay->tracker.full = replay->tracker.phases.now.epoch + UINT64_C(1);
     if (thread->at.n_nodes) {
         kept->node_name = thread->at.nodes[thread->at.n_nodes - 1].name;
         kept->forward_stack = thread->at.nodes[thread->at.n_nodes - 1].forward_stack;

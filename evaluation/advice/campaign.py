@@ -39,7 +39,7 @@ class Case:
     def __init__(self, name, options, part, folder):
         self.name, self.options, self.part = name, shlex.split(options), part
         self.trace, self.place = Path(folder) / "case.mtap", folder
-        self.rows = []
+        self.memory, self.rows = 0, []
 
     def words(self, change=None):
         """The program's, with a piece of advice; None: there is no way to follow it."""
@@ -61,6 +61,7 @@ class Case:
     def compare(self, recorded, plain):
         large = self.run(plain, 80 << 30, self.words())
         memory = BESIDE + int(large["reserved"] * self.part) // (2 * MIB) * 2 * MIB
+        self.memory = memory
         first = self.run(recorded, memory, self.words())
         if large["ended"] != "whole" or first["ended"] != "oom":
             self.rows.append((self.name, "-", f"did not run out: {large['ended']}, {first['ended']}", "", "", False))

@@ -286,3 +286,24 @@ int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_allo
     mt_edits_clear(&edits);
     return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
 }
+
+int mt_judge_about(struct mt_judge *judge, const char *name, bool *fits)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    struct mt_trial trial;
+    struct mt_trial_result result = {0};
+    struct mt_request *request = NULL;
+    uint64_t off = is_modelled(judge) ? mt_to_uint64((double)judge->live * MT_CUT_ERROR / 2) : 0;
+    int rc = mt_edits_begin(&edits, judge->recording);
+    if (!rc)
+        rc = mt_change_apply(&edits, name, &change);
+    if (!rc)
+        rc = edit_trial(judge, &edits, NULL, &trial, &request);
+    if (!rc)
+        rc = run(judge, &trial, judge->card > off ? judge->card - off : 0, &result);
+    *fits = !rc && result.fits && !result.diverges && !has_earlier(&edits);
+    free(request);
+    mt_edits_clear(&edits);
+    return rc == -ENOENT ? 0 : rc;
+}

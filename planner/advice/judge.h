@@ -63,6 +63,11 @@ bool mt_judge_replays(const struct mt_judge *judge, const struct mt_modelled *ch
  * allocated. 0 or a negative errno. */
 int mt_judge_peak(struct mt_judge *judge, const char *name, uint64_t *allocated);
 
+/* Replay the requests on the card with a change: *fits, about all of them are served. Half of what
+ * a modelled rest may be off by is counted; what is guessed holds. 0, -ENOMEM; -EINVAL: no such
+ * change. */
+int mt_judge_about(struct mt_judge *judge, const char *name, bool *fits);
+
 /* Find the smallest card on which the requests are served with a change ("": none), from the
  * judge's card to 16 times that, to within 2 MiB; 0: none is. 0 or a negative errno. */
 int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,

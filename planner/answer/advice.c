@@ -228,6 +228,10 @@ static void add_way(struct mt_oom_story *story, const struct mt_plan_answer *ans
                                  .served = way->request,
                                  .reach = way->reach,
                                  .is_replayed = way->is_replayed};
+    if (mt_way_is_batch(way)) {
+        advice->least_batch = (double)answer->largest.least / MT_BATCH_PARTS;
+        advice->about_batch = (double)answer->largest.about / MT_BATCH_PARTS;
+    }
     for (size_t i = 0, used = 0; i < words.n && used < sizeof advice->what; i++)
         used += (size_t)snprintf(advice->what + used, sizeof advice->what - used, "%s%s",
                                  i ? ", and " : "", words.action[i]);

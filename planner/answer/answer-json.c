@@ -27,9 +27,9 @@ static json_t *way_json(const struct mt_plan_answer *answer, const struct mt_way
     struct mt_way_words words;
     mt_way_words(&words, answer, way);
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s}", "do", actions_json(&words),
-        "conf", way->has_conf ? mt_json_text(way->conf) : json_null(), "changes",
-        changes_json(way->change), "fits", mt_json_served(way->served), "how",
+        "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o}", "do",
+        actions_json(&words), "conf", way->has_conf ? mt_json_text(way->conf) : json_null(),
+        "changes", changes_json(way->change), "fits", mt_json_served(way->served), "how",
         way->is_replayed ? "replayed" : "modelled", "error_per_thousand",
         !way->is_replayed && (answer->rest || !way->error) ? json_null()
                                                            : json_integer((json_int_t)way->error),
@@ -38,7 +38,11 @@ static json_t *way_json(const struct mt_plan_answer *answer, const struct mt_way
         mt_json_number(way->operators), "through",
         answer->rest
             ? mt_reach_names[way->served == MT_SERVED_UNKNOWN ? way->reach : answer->rest->known]
-            : "end");
+            : "end",
+        "largest_batch",
+        mt_way_is_batch(way) ? mt_json_largest_batch((double)answer->largest.least / MT_BATCH_PARTS,
+                                                     (double)answer->largest.about / MT_BATCH_PARTS)
+                             : json_null());
 }
 
 static json_t *nearest_json(const struct mt_plan_answer *answer)

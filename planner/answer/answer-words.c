@@ -85,6 +85,11 @@ void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answe
         remedy_text(words->action[words->n++], answer, part);
         add_price(words, answer, way, mt_remedy_of(part));
     }
+    if (mt_way_is_batch(way) && answer->largest.about) {
+        char largest[100];
+        mt_largest_batch_text(largest, sizeof largest, &answer->largest);
+        mt_text_append(words->action[0], MT_WAY_TEXT, "; %s", largest);
+    }
     if (!*way->change && way->retries) {
         cost = MT_COSTS_TIME;
         snprintf(words->price, sizeof words->price, "time: the cache is emptied %s time%s",

@@ -458,6 +458,8 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
             rc = try_with_setting(&search);
         if (!rc && !is_alone)
             rc = try_pairs(&search);
+        if (!rc && changes->is_usual && !search.grows && !is_spent(&search))
+            rc = mt_find_largest_batch(answer, &search.judge);
         free(search.served);
     }
     mt_answer_sort(answer);

@@ -32,6 +32,16 @@ struct mt_way {
     uint64_t retries; /* of CUDA's allocation, after the cache was freed; settings alone */
 };
 
+/* The batch is tried in so many parts: sharper ones are within the model's error. */
+#define MT_BATCH_PARTS 8u
+
+/* The largest batch that fits, in such parts of the recorded one. */
+struct mt_largest_batch {
+    unsigned about;    /* as modelled; 0: not known */
+    unsigned least;    /* known to fit; 0: none is */
+    bool of_iteration; /* through this iteration: several were complete, so this one needs more */
+};
+
 struct mt_plan_answer {
     const struct mt_plan *plan;
     const struct mt_rest
@@ -49,6 +59,7 @@ struct mt_plan_answer {
     char optimizer[32];    /* the class that steps, "AdamW"; "": no step was seen */
     char calls[96];        /* the line that called the model last, "train.py:9"; "": not known */
     char copies[96];       /* the line that made all copies of weights; so */
+    struct mt_largest_batch largest;
     const struct mt_modelled_changes *changes; /* NULL: none were asked for */
     bool is_cut;                               /* not all combinations were tried */
 };
@@ -80,6 +91,16 @@ unsigned mt_way_known(const struct mt_way *way);
 
 /* Return whether a way is more than one thing to do. */
 bool mt_way_is_two(const struct mt_way *way);
+
+/* Return whether a way is a smaller batch, and nothing else. */
+bool mt_way_is_batch(const struct mt_way *way);
+
+/* Find the largest batch, where a way is a smaller one and all that follows is modelled. 0 or
+ * -ENOMEM. */
+int mt_find_largest_batch(struct mt_plan_answer *answer, struct mt_judge *judge);
+
+/* Write "the largest batch that fits is about 5/8 of this one". */
+void mt_largest_batch_text(char *out, size_t size, const struct mt_largest_batch *largest);
 
 /* Sort the ways, the cheapest first. */
 void mt_answer_sort(struct mt_plan_answer *answer);

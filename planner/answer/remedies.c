@@ -46,6 +46,8 @@ static const struct mt_remedy remedies[] = {
      false, "time: parameters come from the host for each use"},
     {"offload-idle:", MT_COSTS_TIME, "move what %s allocated to the host until it is used again", false,
      "time: it goes to the host and back"},
+    {"kv-cache:", MT_COSTS_TIME, "a KV cache of %s the size: fewer sequences at once, or a shorter maximum length",
+     false, "time: fewer sequences at once"},
     {"batch:", MT_COSTS_TIME, "a batch of %s the size, gradients accumulated to match",
      false, "time: smaller batches, more of them"},
     {"precision:autocast", MT_COSTS_EXACTNESS, "with torch.autocast(\"cuda\", torch.bfloat16): around forward and loss",

@@ -104,7 +104,7 @@ bool mt_only_infers(const struct mt_recording *recording)
             return false;
     unsigned n = count_forwards(recording, &newest);
     if (!recording->n_nodes)
-        return n > FORWARDS_LEAST;
+        return n > FORWARDS_LEAST || (n && mt_has_cache(recording));
     for (size_t i = 0; i < recording->n && recording->block[i].begin < newest; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         if (!block->saved || block->category != MT_CATEGORY_ACTIVATIONS ||

@@ -148,7 +148,8 @@ static void keep_nothing_of_forwards(struct mt_edits *edits)
             own = next;
             next = after_forward(recording, next);
         }
-        if (next < n && recording->turn[next].event < block->end && !mt_is_of_model(block))
+        if (next < n && recording->turn[next].event < block->end && !mt_is_of_model(block) &&
+            block->category != MT_CATEGORY_KV_CACHE)
             edits->block[i].end = mt_moment_of(recording->turn[next].event);
     }
 }

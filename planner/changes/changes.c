@@ -24,6 +24,8 @@ const struct mt_change_kind mt_change_kinds[] = {
     {"omit", "LINE", NULL, "what the line allocates and nothing reads is not allocated", 0, 0, mt_change_omit, true},
     {"offload-idle", "LINE", NULL, "what the line allocates is in host memory for the longest time between two uses", 0, 0,
      mt_change_offload_idle, true},
+    {"kv-cache", "PART", "1/2", "the KV cache is that part as large, for fewer or shorter sequences; all else stays", 20,
+     MT_REBUILDS_SHAPE, mt_change_kv_cache},
     {"batch", "PART", "1/2", "all memory except the model's and the optimizer's scales with the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},
     {"sequence", "PART", "1/2", "all memory except the model's and the optimizer's scales with the sequence length; attention scores with its square", 20,

@@ -58,10 +58,26 @@ def counts_handles(case):
         check(told == (wanted[case.name],) * 2, f"{case.name}: handles to come: {told}")
 
 
+def fits_in_largest_batch(case, plain, memory):
+    """Return whether memtap says the largest batch that fits: the run comes through with it, and not with a batch that is two of its steps
+    larger."""
+    found = [advice["largest_batch"] for advice in case.advice()["suggestions"] if advice["largest_batch"]]
+    if not found:
+        return False
+    about = found[0]["about"]
+    text = " ".join(harness.must_run([MEMTAP, "oom", case.trace]).stdout.split())
+    check(len(found) == 1 and text.count("the largest batch that ") == 1 and found[0]["least"] <= about, f"{case.name}: {found}, {text}")
+    for part, ended in (about, "whole"), (about + 0.25, "oom"):
+        if part < 1:
+            again = case.run(plain, memory, [*case.words(), "--batch-scale", str(part)])
+            check(again["ended"] == ended, f"{case.name}: with {part} of the batch it {again['ended']}; {found}")
+    return True
+
+
 def main():
     program = campaign.HERE / "program.py"
     simulate = [MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
-    replayed = 0
+    replayed = said = 0
     with tempfile.TemporaryDirectory() as folder, harness.Forks(program) as recorded, \
             harness.Forks(program, before=simulate) as plain:
         for case in (campaign.Case(*case, folder) for case in CASES if case[0] in TRIED):
@@ -71,11 +87,13 @@ def main():
                 check(row[5], f"{case.name}: of {row[1]} memtap says {row[2]} ({row[3]}); it {row[4]}")
                 replayed += row[3] == "replayed"
             counts_handles(case)
+            said += fits_in_largest_batch(case, plain, case.memory)
             if case.name == TRIED[0]:
                 agrees_with_plan(case)
             case.trace.unlink()
         keeps_settings(recorded, folder)
         says_what_is_not_known(recorded, folder)
+    check(said >= 2, f"only {said} say the largest batch")
     check(replayed >= len(TRIED), f"only {replayed} answers are replayed")
     harness.finish()
 
