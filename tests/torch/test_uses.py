@@ -97,7 +97,7 @@ def check_passed(work, forks):
     check("  not needed at the peak: last used before, freed after\n" in said and "address was passed" not in said, said)
     check(re.search(r"^  last used at \S+ s, by passed.py:\d+ main,\n    kernel ", said, re.M), said)
     text = harness.must_run([MEMTAP, "report", trace]).stdout
-    check("16.00 MiB, unknown: their addresses were passed in memory" in text, text)
+    check("16.00 MiB,\n    unknown: their addresses were passed in memory" in text, text)
 
 
 def check_killed(work, forks):
