@@ -80,6 +80,12 @@ static json_t *site_object(const struct mt_diff_site *site)
     json_object_set_new(object, "most", change_object(&site->most));
     json_object_set_new(object, "saver", mt_diff_saver_json(site->saver));
     json_object_set_new(object, "unused", change_object(&site->unused));
+    char text[MT_DIFF_HELD_TEXT];
+    mt_diff_held_text(text, site);
+    json_t *held = *text ? mt_json_held_most(site->held) : json_null();
+    if (*text)
+        json_object_set_new(held, "text", mt_json_text(text));
+    json_object_set_new(object, "held_by", held);
     json_object_set_new(object, "scaled", json_boolean(site->is_scaled));
     return object;
 }

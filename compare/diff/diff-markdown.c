@@ -57,6 +57,7 @@ static void put_totals(FILE *out, const struct mt_diff_device *device)
 static void put_site(FILE *out, const struct mt_diff_site *site)
 {
     char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512], saver[512], blame[64];
+    char held[MT_DIFF_HELD_TEXT];
     fprintf(out, "| %s | %s | %s%s | ", mt_signed_size_text(size, mt_change_of(&site->bytes)),
             mt_size_text(now, site->bytes.now), mt_categories[site->category].label,
             certainty_text(site->certainty));
@@ -79,6 +80,11 @@ static void put_site(FILE *out, const struct mt_diff_site *site)
     if (*saver) {
         fputs(", now saved by ", out);
         put(out, saver);
+    }
+    mt_diff_held_text(held, site);
+    if (*held) {
+        fputs(", ", out);
+        put(out, held);
     }
     mt_blame_text(blame, sizeof blame, site);
     fprintf(out, " | %s%s%s |\n", site->bytes.is_noise ? "noise" : mt_diff_kind_names[site->kind],

@@ -140,6 +140,24 @@ static struct mt_diff_site make_site(const struct mt_diff_device *device, const 
                                  .phases = mt_change_make(values->phases, n, old)};
 }
 
+/* Return what holds most of an entry's line in its run; NULL: not known. */
+static const struct mt_held_most *held_of(const struct mt_diff_device *device,
+                                          const struct entry *entry)
+{
+    const struct mt_digest_device *run = device->runs[entry->run];
+    const struct mt_digest_site *site = entry->site;
+    const struct mt_held_most *most = NULL;
+    for (size_t i = 0; i < run->n_held; i++) {
+        const struct mt_digest_held *held = &run->held[i];
+        if (held->category == site->category && held->line == site->line &&
+            !strcmp(held->file, site->file) && !strcmp(held->function, site->function) &&
+            !strcmp(held->operator_name, site->operator_name) &&
+            (!most || held->most.bytes > most->bytes))
+            most = &held->most;
+    }
+    return most;
+}
+
 static void fold_sites(struct mt_diff_device *device, const struct entries *sites,
                        const struct entries *places, struct values *values)
 {
@@ -158,6 +176,11 @@ static void fold_sites(struct mt_diff_device *device, const struct entries *site
             if (at->run < device->n_new && saver->function &&
                 (!site->saver || saver->bytes > site->saver->bytes))
                 site->saver = saver;
+            if (at->run < device->n_new && mt_change_of(&site->bytes) > 0) {
+                const struct mt_held_most *held = held_of(device, at);
+                if (held && (!site->held || held->bytes > site->held->bytes))
+                    site->held = held;
+            }
             site->guess = site->guess ? site->guess : at->site->guess;
             if (at->site->certainty > site->certainty)
                 site->certainty = at->site->certainty;

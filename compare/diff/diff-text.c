@@ -8,6 +8,7 @@
 
 #define WIDTH 80u
 #define BEFORE_PLACE 41u
+#define BEFORE_HELD 14u /* paths are long */
 #define SITES_SHOWN 15u
 #define SHARES_SHOWN 5u
 
@@ -109,6 +110,7 @@ static void print_site(const struct page *page, const struct mt_diff_site *site,
                        enum mt_certainty *least)
 {
     char place[512], was[512], saver[512], blame[64], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
+    char held[MT_DIFF_HELD_TEXT];
     print_change(page, &site->bytes);
     fprintf(page->out, "%11s %c", mt_size_text(now, site->bytes.now),
             mt_certainty_row(least, site->certainty));
@@ -132,6 +134,11 @@ static void print_site(const struct page *page, const struct mt_diff_site *site,
     else if (site->kind != MT_DIFF_GROWN && site->kind != MT_DIFF_SHRUNK &&
              site->kind != MT_DIFF_SAME)
         print_below(page, "", mt_diff_kind_names[site->kind]);
+    mt_diff_held_text(held, site);
+    if (*held) {
+        mt_safe_text(safe, sizeof safe, held, WIDTH - BEFORE_HELD, MT_CUT_END, page->style);
+        fprintf(page->out, "%*s%s\n", BEFORE_HELD, "", safe);
+    }
     if (*was)
         print_below(page, "", was);
     if (*blame)

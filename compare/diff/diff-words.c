@@ -50,6 +50,19 @@ void mt_line_text(char *out, size_t size, const struct mt_line *line)
     mt_site_place_text(out, size, line->file, line->line, line->function, "");
 }
 
+void mt_diff_held_text(char out[MT_DIFF_HELD_TEXT], const struct mt_diff_site *site)
+{
+    char bytes[MT_SIZE_TEXT];
+    const struct mt_held_most *held = site->held;
+    *out = '\0';
+    if (!held || site->bytes.is_noise)
+        return;
+    mt_text_append(out, MT_DIFF_HELD_TEXT, "now ");
+    if (held->bytes < site->bytes.now)
+        mt_text_append(out, MT_DIFF_HELD_TEXT, "%s of it ", mt_size_text(bytes, held->bytes));
+    mt_text_append(out, MT_DIFF_HELD_TEXT, "%s %s", mt_holder_verb(held->root), held->path);
+}
+
 void mt_saver_text(char *out, size_t size, const struct mt_diff_site *site)
 {
     const struct mt_digest_saver *saver = site->saver;

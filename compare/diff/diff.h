@@ -56,6 +56,8 @@ struct mt_diff_site {
     const char *stack;                   /* a new run's, if one has it */
     const struct mt_digest_saver *saver; /* whose line keeps more of its blocks than before, by
                                           * saving them for backward; NULL: none */
+    const struct mt_held_most *held;     /* what holds most of them in a new run, if it is known and
+                                          * they have grown; else NULL */
     struct mt_change bytes, blocks;      /* at the peak */
     struct mt_change unused;             /* bytes beyond what was requested, as far as known */
     struct mt_change allocations, most, phases, saved; /* over the whole run, of its place */

@@ -132,6 +132,27 @@ static int take_sites(const struct mt_digest_maker *taker, struct mt_digest_devi
     return rc;
 }
 
+/* Take what holds the device's call sites, where that is known. */
+static int take_held(const struct mt_digest_maker *taker, struct mt_digest_device *to,
+                     const struct mt_sites *sites)
+{
+    int rc = (to->held = calloc(sites->n + 1, sizeof *to->held)) ? 0 : -ENOMEM;
+    for (size_t i = 0; i < sites->n && !rc; i++) {
+        const struct mt_site *site = &sites->site[i];
+        if (!site->held)
+            continue;
+        struct mt_digest_held *held = &to->held[to->n_held++];
+        held->category = site->category;
+        held->most = *site->held;
+        held->most.path = strdup(site->held->path);
+        held->operator_name = mt_maker_operator(taker, site->node_name);
+        rc = mt_maker_line(taker, site->stack, &held->function, &held->file, &held->line);
+        if (!held->operator_name || !held->most.path)
+            rc = -ENOMEM;
+    }
+    return rc;
+}
+
 #define MOST_RANGES 4096u
 
 /* Numbers in names are of iterations, requests, layers: "step 7" and "step 8" are one name. */
@@ -242,6 +263,8 @@ static int take_device(const struct mt_digest_maker *taker, struct mt_digest_dev
     int rc = take_growth(taker, &to->grows, &device->growth);
     if (!rc)
         rc = take_sites(taker, to, device);
+    if (!rc)
+        rc = take_held(taker, to, &device->sites);
     if (!rc)
         rc = mt_maker_places(taker, to, &replay->places[slot]);
     if (!rc)

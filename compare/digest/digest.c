@@ -38,6 +38,13 @@ static void clear_device(struct mt_digest_device *device)
     for (size_t i = 0; i < device->n_places; i++)
         mt_digest_place_clear(&device->place[i]);
     free(device->place);
+    for (size_t i = 0; i < device->n_held; i++) {
+        free(device->held[i].function);
+        free(device->held[i].file);
+        free(device->held[i].operator_name);
+        mt_held_most_clear(&device->held[i].most);
+    }
+    free(device->held);
     clear_shares(&device->modules);
     clear_shares(&device->operators);
     clear_shares(&device->ranges);

@@ -34,6 +34,14 @@ struct mt_digest_site {
     uint64_t allocations, most_bytes; /* of its place */
 };
 
+/* What holds most of the blocks at the peak from one line, of one category and operator. */
+struct mt_digest_held {
+    enum mt_category category;
+    char *function, *file, *operator_name;
+    uint32_t line;
+    struct mt_held_most most;
+};
+
 /* All blocks of one line and operator over the whole run, also of lines without blocks at the
  * peak. */
 struct mt_digest_place {
@@ -77,6 +85,8 @@ struct mt_digest_device {
     uint64_t at_end;             /* allocated after the last event */
     struct mt_digest_site *site; /* by category, file, function, operator, module, line */
     size_t n_sites;
+    struct mt_digest_held *held; /* in no order; a line may have several */
+    size_t n_held;
     struct mt_digest_place *place; /* by mt_digest_place_order */
     size_t n_places;
     struct mt_digest_shares modules, operators;

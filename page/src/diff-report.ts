@@ -8,6 +8,7 @@ export interface DiffSite {
   renamed_from: { file: string; function: string } | null; operator: string | null; module: string | null;
   certainty: string; guess: string | null; blame: number; bytes: Change; blocks: Change; allocations: Change; most: Change; stack: string;
   saver: { function: string; file: string; line: number } | null;
+  held_by: { text: string } | null; // of what has grown
 }
 export interface DiffShare { name: string; bytes: Change; }
 export interface DiffDevice {

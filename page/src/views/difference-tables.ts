@@ -2,7 +2,7 @@
 // memtap diff's tables: totals with bars, call sites, modules and operators.
 import type { Category } from "../analyzer";
 import type { Change, DiffDevice, DiffShare, DiffSite } from "../diff-report";
-import { make } from "../dom";
+import { make, plain } from "../dom";
 import { change, doubt, percent, size } from "../format";
 import { swatch } from "../palette";
 import { Column } from "../sorted-table";
@@ -73,7 +73,7 @@ function doubts(site: DiffSite): string {
     ? `was ${site.renamed_from.file.split("/").pop()}${site.old_line ? `:${site.old_line}` : ""} ${site.renamed_from.function}`
     : site.old_line && site.old_line !== site.line ? `was line ${site.old_line}` : "";
   const saver = site.saver ? `now saved by ${site.saver.file.split("/").pop()}:${site.saver.line} ${site.saver.function}` : "";
-  return [saver || (KINDS[site.kind] ?? site.kind), was, site.guess ? `a guess (${site.guess})` : "",
+  return [saver || (KINDS[site.kind] ?? site.kind), plain(site.held_by?.text ?? ""), was, site.guess ? `a guess (${site.guess})` : "",
     site.bytes.noise ? "within the noise between runs" : "", contribution(site)].filter((one) => one).join(", ");
 }
 
