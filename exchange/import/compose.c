@@ -73,6 +73,16 @@ static void end_block(struct mt_composer *self, const struct mt_import_event *ev
         mt_extents_remove(&self->blocks, event->address);
 }
 
+/* Give a block the name that the event has; a later one replaces it. */
+static void name_block(struct mt_composer *self, const struct mt_import_event *event)
+{
+    const struct mt_import_extent *block = mt_extents_at(&self->blocks, event->address);
+    if (block && !block->is_pending && event->name)
+        WRITE(self, MT_NAMED, block->device,
+              mt_compose_thread(self, mt_compose_whence(self, event->whence)), 0, block->address,
+              event->name);
+}
+
 static void do_alloc(struct mt_composer *self, const struct mt_import_event *event)
 {
     struct mt_import_extent *there = mt_extents_at(&self->blocks, event->address);
@@ -90,11 +100,9 @@ static void do_alloc(struct mt_composer *self, const struct mt_import_event *eve
                      ? mt_block_bytes(&self->segments, &self->blocks, event->address, event->size)
                      : event->size;
     mt_compose_alloc(self, &block);
-    if (has_segments && event->name)
-        WRITE(self, MT_NAMED, block.device,
-              mt_compose_thread(self, mt_compose_whence(self, block.tag)), 0, block.address,
-              event->name);
     add(self, &self->blocks, &block);
+    if (has_segments)
+        name_block(self, event);
 }
 
 /* Note a block of which the events have only the free. */
@@ -211,6 +219,9 @@ static void do_event(struct mt_composer *self, const struct mt_import_event *eve
     case MT_ACTION_SEGMENT_MAP:
     case MT_ACTION_SEGMENT_UNMAP:
         each_page(self, event, event->action == MT_ACTION_SEGMENT_MAP);
+        break;
+    case MT_ACTION_ANNOTATE:
+        name_block(self, event);
         break;
     case MT_ACTION_OOM: {
         const struct mt_whence *whence = mt_compose_whence(self, event->whence);

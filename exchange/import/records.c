@@ -93,6 +93,7 @@ static enum mt_action action_of(const char *text)
         [MT_ACTION_SEGMENT_MAP] = "segment_map",
         [MT_ACTION_SEGMENT_UNMAP] = "segment_unmap",
         [MT_ACTION_OOM] = "oom",
+        [MT_ACTION_ANNOTATE] = "annotate",
     };
     for (unsigned i = 1; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], text))
@@ -165,7 +166,8 @@ static int take_event(struct mt_records *records, const struct dict *dict, mt_ce
         .time_us = moment(dict, KEY_TIME),
         .has_time = has(dict, KEY_TIME),
         .action = (uint8_t)action_of(text(records, dict, KEY_ACTION))};
-    event.name = event.action == MT_ACTION_ALLOC ? name_of(records, dict) : 0;
+    if (event.action == MT_ACTION_ALLOC || event.action == MT_ACTION_ANNOTATE)
+        event.name = name_of(records, dict);
     int rc = mt_records_whence_forward(records, has(dict, KEY_FRAMES) ? dict->value[KEY_FRAMES] : 0,
                                        has(dict, KEY_FORWARD) ? dict->value[KEY_FORWARD] : 0,
                                        &event.whence);

@@ -108,7 +108,8 @@ enum mt_action {
     MT_ACTION_SEGMENT_MAP,
     MT_ACTION_SEGMENT_UNMAP,
     MT_ACTION_OOM,
-    MT_ACTION_OTHER, /* snapshot, annotate ... */
+    MT_ACTION_ANNOTATE, /* the program has named memory that it has */
+    MT_ACTION_OTHER,    /* snapshot ... */
 };
 
 /* The origin of a request: a Python stack, and what autograd did. */

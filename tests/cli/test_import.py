@@ -179,6 +179,26 @@ def check_requests():
         assert run("info", name).stdout.splitlines()[0].split()[1] == name, "the name of the file, not of the trace made of it"
 
 
+def check_annotations():
+    """A later annotation replaces a name; it may concern a block that is from before the first event, or none."""
+    old = BASE + MIB
+
+    def annotate(address, name, time):
+        return event("annotate", address, 1024, time, user_metadata=name)
+    entries = [event("alloc", BASE, 1024, 1000, user_metadata="cache"), event("alloc", BASE + 1024, 1024, 1001),
+               annotate(BASE, "packed", 1002), annotate(BASE, "again", 1003), annotate(old, "old", 1004), annotate(BASE + 512, "none", 1005),
+               annotate(BASE, "", 1006), event("free_requested", BASE + 1024, 1024, 1007), annotate(BASE + 1024, "late", 1008)]
+    made = {"device_traces": [entries], "segments": [
+        {"device": 0, "address": BASE, "total_size": 2 * MIB, "segment_type": "small", "frames": [],
+         "blocks": [block(BASE, 1024, "active_allocated"), block(BASE + 1024, 1024, "active_pending_free"),
+                    block(BASE + 2048, MIB - 2048, "inactive"), block(old, 1024, "active_allocated"), block(old + 1024, MIB - 1024, "inactive")]}]}
+    events, _ = imported(pickle.dumps(made))
+    named = [one["address"] for one in events if one["kind"] == "named"]
+    assert named == [BASE, BASE, BASE, old], named
+    names = [(one["address"], one["name"]) for one in json.loads(run("blocks", "-f", "json", "--at", "end", "t.mtap").stdout)["devices"][0]["blocks"]]
+    assert names == [(BASE, "again"), (old, "old")], names
+
+
 def call(name, begin, end, came_from=None, thread=1, category="python_function"):
     more = {"CallFrom": came_from} if came_from else {}
     return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": thread, "ts": begin, "dur": end - begin, "args": {**more, "Ev Idx": 1}}
@@ -357,6 +377,7 @@ if __name__ == "__main__":
         check_older()
         check_expandable()
         check_requests()
+        check_annotations()
         check_profile_stacks()
         check_others()
         check_public()
