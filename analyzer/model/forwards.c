@@ -59,14 +59,27 @@ static bool trains(const struct pairs *pairs, uint32_t caller)
     return false;
 }
 
+static bool begins_with_call(const struct mt_span *span)
+{
+    return is_forward(span) && span->caller;
+}
+
+/* Return whether memory ran out in a forward that trains, and it ended there: an attempt, not an
+ * evaluation. */
+static bool is_attempt(const struct pairs *pairs, const struct mt_spans *spans, size_t i)
+{
+    const struct mt_span *span = &spans->span[i];
+    return span->failed && is_forward(span) && trains(pairs, span->caller) &&
+           (i + 1 == spans->n || span[1].called - span->failed + 1 <= begins_with_call(span + 1));
+}
+
 /* Return how many calls of modules began in a span. */
 static uint32_t calls_in(const struct mt_spans *spans, size_t i)
 {
     const struct mt_span *span = &spans->span[i];
     if (i + 1 == spans->n)
         return 1;
-    bool is_next = is_forward(span + 1) && span[1].caller;
-    return span[1].called - span->called + !is_next;
+    return span[1].called - span->called + !begins_with_call(span + 1);
 }
 
 /* Return the caller of the last module in some forwards; 0: unknown. */
@@ -90,8 +103,9 @@ static void count_calls(struct pairs *pairs, const struct mt_spans *spans, size_
 {
     for (size_t i = first; i < end; i++) {
         const struct mt_span *span = &spans->span[i];
-        struct pair *pair =
-            is_forward(span) && span->caller ? pair_of(pairs, by, span->caller) : NULL;
+        struct pair *pair = begins_with_call(span) && !is_attempt(pairs, spans, i)
+                                ? pair_of(pairs, by, span->caller)
+                                : NULL;
         if (pair)
             pair->now += calls_in(spans, i);
     }
@@ -143,14 +157,15 @@ static void mark(struct pairs *pairs, struct mt_spans *spans, size_t first, size
     bool is_apart = false;
     for (size_t i = first; i < end; i++) {
         struct mt_span *span = &spans->span[i];
+        bool is_tried = is_attempt(pairs, spans, i);
         struct pair *pair =
-            is_forward(span) && span->caller ? pair_of(pairs, by, span->caller) : NULL;
+            begins_with_call(span) && !is_tried ? pair_of(pairs, by, span->caller) : NULL;
         uint32_t calls = pair ? calls_in(spans, i) : 0;
         if (pair) {
             is_apart = calls <= pair->rest;
             pair->rest -= is_apart ? calls : pair->rest;
         }
-        span->is_apart = is_apart && is_forward(span);
+        span->is_apart = is_apart && is_forward(span) && !is_tried;
     }
 }
 
@@ -187,7 +202,7 @@ static void mark_last(struct pairs *pairs, struct mt_spans *spans, size_t first,
     if (is_broken_off && trains(pairs, caller))
         mark(pairs, spans, first, spans->n, whose(pairs, spans, first, spans->n));
     for (size_t i = first; i < spans->n; i++)
-        if (is_forward(&spans->span[i]))
+        if (is_forward(&spans->span[i]) && !is_attempt(pairs, spans, i))
             spans->span[i].is_apart |= !is_broken_off || evaluates(pairs, spans->span[i].caller);
 }
 
@@ -260,8 +275,7 @@ bool mt_spans_begin_training(struct mt_spans *spans)
     count_calls(&pairs, spans, 0, first, 0);
     for (size_t i = 0; i < first; i++) {
         struct mt_span *span = &spans->span[i];
-        const struct pair *pair =
-            is_forward(span) && span->caller ? pair_of(&pairs, 0, span->caller) : NULL;
+        const struct pair *pair = begins_with_call(span) ? pair_of(&pairs, 0, span->caller) : NULL;
         span->is_apart = pair && pair->now > 1;
     }
     return true;
@@ -271,6 +285,7 @@ void mt_span_join(struct mt_span *span, const struct mt_span *next)
 {
     span->left = next->left;
     span->makes_graph = next->makes_graph;
+    span->failed = next->failed ?: span->failed;
     span->least = next->least < span->least ? next->least : span->least;
     if (next->most <= span->most)
         return;

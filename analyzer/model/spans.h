@@ -18,6 +18,7 @@ struct mt_span {
     uint32_t calls, called; /* as in mt_when, at its first event */
     uint32_t caller;        /* likewise */
     uint32_t steps;         /* likewise: one may have no event of the device */
+    uint32_t failed;        /* `called` when memory last ran out in it, plus 1; 0: it did not */
     uint8_t phase;          /* enum mt_phase; OUTSIDE: start-up */
     uint8_t has_called;     /* a module was called before, or here */
     uint8_t
@@ -134,6 +135,13 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
         last->most_reserved = reserved;
     }
     return 0;
+}
+
+/* Note that memory ran out, after mt_spans_note. */
+static inline void mt_spans_fail(struct mt_spans *spans, const struct mt_when *now)
+{
+    if (spans->n)
+        spans->span[spans->n - 1].failed = now->called + 1;
 }
 
 /* Put the parts of each run together, before the iterations are numbered. 0 or -ENOMEM. */

@@ -33,8 +33,10 @@ static int note_oom(struct mt_replay *replay, unsigned slot, uint64_t reserved)
     mt_timeline_reserve(&replay->timeline[slot], reserved - now->reserved, now->event);
     now->reserved = reserved;
     now->when = replay->tracker.phases.now;
-    return mt_spans_note(&replay->spans[slot], &now->when, replay->visits.parts, replay->events,
-                         replay->time_ns, now->allocated, now->reserved);
+    int rc = mt_spans_note(&replay->spans[slot], &now->when, replay->visits.parts, replay->events,
+                           replay->time_ns, now->allocated, now->reserved);
+    mt_spans_fail(&replay->spans[slot], &now->when);
+    return rc;
 }
 
 int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)

@@ -186,13 +186,23 @@ static int find_saved(struct mt_judge *judge, const struct mt_edits *edits,
     return rc;
 }
 
+/* Begin to edit what is to serve the last request that failed. 0 or -ENOMEM. */
+static int begin_edits(struct mt_edits *edits, const struct mt_judge *judge)
+{
+    /* Where the run was cut, the request is one that is served, and the rest follows it. */
+    size_t failed = judge->trial.is_cut ? judge->trial.failed + 1 : mt_failed_last(judge->requests);
+    int rc = mt_edits_begin(edits, judge->recording);
+    edits->asked = failed ? judge->requests->recorded[failed - 1].event : 0;
+    return rc;
+}
+
 static int try_guess(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                      unsigned without, unsigned *guesses, struct mt_judgement *judgement)
 {
     struct mt_edits edits;
     struct mt_modelled change = {0};
     uint64_t saved = 0;
-    int rc = mt_edits_begin(&edits, judge->recording);
+    int rc = begin_edits(&edits, judge);
     edits.without = without;
     *judgement = (struct mt_judgement){0};
     if (!rc)
@@ -254,7 +264,7 @@ int mt_judge_peak(struct mt_judge *judge, const char *name, uint64_t *allocated)
     struct mt_trial trial = judge->trial;
     struct mt_trial_result result = {0};
     struct mt_request *request = NULL;
-    int rc = mt_edits_begin(&edits, judge->recording);
+    int rc = begin_edits(&edits, judge);
     if (!rc && *name)
         rc = mt_change_apply(&edits, name, &change);
     if (!rc && *name)
@@ -274,7 +284,7 @@ int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_allo
     struct mt_modelled change = {0};
     struct mt_trial trial;
     struct mt_request *request = NULL;
-    int rc = mt_edits_begin(&edits, judge->recording);
+    int rc = begin_edits(&edits, judge);
     *enough = 0;
     if (!rc && *name)
         rc = mt_change_apply(&edits, name, &change);

@@ -345,7 +345,7 @@ int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
     (void)argument;
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *failed = &recording->block[i];
-        if (!failed->was_caught)
+        if (!failed->was_caught || failed->begin == edits->asked)
             continue;
         struct attempt attempt = attempt_of(recording, failed->begin);
         uint64_t until = attempt.module ? again(recording, &attempt) : MT_EVER;

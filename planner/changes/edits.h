@@ -56,6 +56,7 @@ struct mt_edits {
     size_t n, capacity;
     unsigned without; /* enum mt_guess: changes are not to make these guesses */
     unsigned guesses; /* enum mt_guess: that matter for the changes made */
+    uint64_t asked;   /* event of the failed request that they are to serve; 0: none */
     int rc;           /* -ENOMEM: some could not be added */
     uint64_t others;  /* bytes more that are used outside PyTorch, for its streams */
 };

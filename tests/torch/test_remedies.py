@@ -81,6 +81,16 @@ def trains_nothing(jobs, job, part):
     keeps_promise(jobs, job, memory, before, found)
 
 
+def goes_on(jobs, job, part):
+    """Where a smaller attempt goes on well after the only one that failed, that one is no evaluation, and no exception holds anything."""
+    memory, _, _ = jobs.die(job, part)
+    jobs.trace.unlink()
+    code, output = jobs.run(job, memory, "drop-exception", trace=jobs.trace)
+    check(code == 0, f"{job} with smaller attempts: {output[-300:]}")
+    text = must_run([MEMTAP, "oom", jobs.trace]).stdout
+    check("Out of memory in forward, iteration 1:" in text and "except block" not in text, f"{job} went on: {text}")
+
+
 def keeps_promise(jobs, job, memory, before, found):
     """With the memory that is said to be missing, the run comes as far as it says. Whether any is."""
     rest = found["rest"]
@@ -110,6 +120,7 @@ def main():
         jobs = Jobs(recorded, plain, folder)
         kept = sum(follow(jobs, *job) for job in JOBS)
         kept += sum(keeps_promise(jobs, job, *jobs.die(job, part)) for job, part in PROMISES)
+        goes_on(jobs, "retry", 0.75)
         trains_nothing(jobs, "generates", 0.12)
         check(kept > 3, f"only {kept} promises")
         for job in ("squares", "cached_casts", "half_copies", "no_optimizer", "table", "mask", "distances", "penalty"):
