@@ -156,6 +156,13 @@ def check_layouts(work, size, layouts):
                       [line for line in ("0 1 2", "0 2 2", "1 2 2", "2 1 2") for _ in range(4)])
 
 
+def check_nccl(report):
+    """What the simulated NCCL allocates is that of its communicators: 24 channels of 12 MiB each."""
+    nccl = report["devices"][0]["balance"]["nccl"]
+    check(nccl["communicators"] > 0, nccl)
+    harness.equal("bytes of NCCL's communicators", nccl["bytes"], nccl["communicators"] * 24 * 12 << 20)
+
+
 def main():
     if harness.ON_GPU:
         harness.skip("a real card has all of its ranks")
@@ -174,6 +181,7 @@ def main():
         done = harness.must_run([MEMTAP, "report", "-f", "json", "3.mtap", "999.mtap"], cwd=work)
         told = harness.must_run([MEMTAP, "report", "3.mtap", "999.mtap"], cwd=work).stdout
         check("2 of the 1,000 processes of one job" in told, told)
+        check_nccl(json.loads(harness.must_run([MEMTAP, "report", "-f", "json", "3.mtap"], cwd=work).stdout))
         check_bad_jobs(work)
         check_sent(work)
         harness.equal("the report's ranks", [rank["rank"] for rank in json.loads(done.stdout)["ranks"]], [3, 999])
