@@ -60,6 +60,8 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
         blame.bytes = (uint64_t)mt_change_of(&of->bytes);
         blame.module = of->module;
         blame.saver = of->saver;
+        blame.scale = of->is_scaled ? diff->scale : 0;
+        blame.n_scaled = diff->n_scaled;
         blame.is_growth = 1;
         return blame;
     }

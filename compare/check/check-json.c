@@ -27,14 +27,15 @@ static json_t *blame_json(const struct mt_blame *blame)
     const struct mt_digest_site *site = blame->site;
     if (!site)
         return json_null();
-    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "category",
+    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "category",
                      mt_categories[site->category].name, "certainty",
                      mt_certainty_name(blame->certainty), "function", mt_json_text(site->function),
                      "file", mt_json_text(site->file), "line", (json_int_t)site->line, "operator",
                      mt_json_text_or_null(site->operator_name), "module",
                      mt_json_text_or_null(blame->module), "bytes", mt_json_number(blame->bytes),
                      "is_growth", blame->is_growth, "stack", mt_json_text(site->stack), "saver",
-                     mt_diff_saver_json(blame->saver));
+                     mt_diff_saver_json(blame->saver), "scale",
+                     blame->scale ? json_real(blame->scale) : json_null());
 }
 
 /* Make an amount. Fragmentation is a fraction (0 to 1). */

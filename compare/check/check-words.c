@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check-words.h"
 #include "analyzer/support/text.h"
+#include "compare/diff/diff-words.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,13 +98,17 @@ static bool is_most_of_growth(const struct mt_finding *finding)
 
 static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
-    char amount[MT_AMOUNT_TEXT];
+    char amount[MT_AMOUNT_TEXT], scale[128];
     const struct mt_blame *blame = &finding->blame;
     const struct mt_digest_site *site = blame->site;
     if (!site)
         return;
     mt_amount_text(amount, MT_BYTES, blame->bytes);
     const char *category = mt_categories[site->category].label;
+    if (blame->scale) {
+        mt_scale_text(scale, sizeof scale, blame->scale, blame->n_scaled);
+        ADD(out, "; %s", scale);
+    }
     if (finding->limit->subject == MT_OF_GROWTH)
         ADD(out, "; left behind in total: %s of %s by ", amount, category);
     else if (blame->is_growth)

@@ -21,6 +21,8 @@ struct mt_blame {
     const char *module;                  /* the only one; "": none or several */
     enum mt_certainty certainty;         /* lowest certainty of the category among its blocks */
     uint64_t bytes;
+    double scale;      /* factor of the batch or length, which this line changed with; 0: none */
+    uint64_t n_scaled; /* lines that did */
     bool is_growth;
 };
 

@@ -101,7 +101,7 @@ static void put_sites(FILE *out, const struct mt_diff_device *device)
     fputs("\n| change | now | category | call site | |\n|--:|--:|---|---|---|\n", out);
     if (device->scale) {
         char text[128], size[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
-        mt_scale_text(text, sizeof text, device);
+        mt_scale_text(text, sizeof text, device->scale, device->n_scaled);
         fprintf(out, "| %s | %s | | %s | |\n",
                 mt_signed_size_text(size, mt_change_of(&device->scaled)),
                 mt_size_text(now, device->scaled.now), text);

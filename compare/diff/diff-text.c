@@ -148,7 +148,7 @@ static void print_site(const struct page *page, const struct mt_diff_site *site,
 static void print_scale(const struct page *page, const struct mt_diff_device *device)
 {
     char text[128], safe[4 * sizeof text], now[MT_SIZE_TEXT];
-    mt_scale_text(text, sizeof text, device);
+    mt_scale_text(text, sizeof text, device->scale, device->n_scaled);
     mt_safe_text(safe, sizeof safe, text, sizeof text, MT_CUT_END, page->style);
     print_change(page, &device->scaled);
     fprintf(page->out, "%11s  %s\n", mt_size_text(now, device->scaled.now), safe);

@@ -186,17 +186,16 @@ static void put_site(FILE *out, const struct mt_diff_device *device,
                 mt_signed_size_text(size, device->following));
 }
 
-void mt_scale_text(char *out, size_t size, const struct mt_diff_device *device)
+void mt_scale_text(char *out, size_t size, double scale, uint64_t lines)
 {
-    char lines[MT_SIZE_TEXT];
-    snprintf(out, size, "batch or length × %.4g (%s lines)", device->scale,
-             mt_count_text(lines, device->n_scaled));
+    char count[MT_SIZE_TEXT];
+    snprintf(out, size, "batch or length × %.4g (%s lines)", scale, mt_count_text(count, lines));
 }
 
 static void put_scale(FILE *out, const struct mt_diff_device *device)
 {
     char text[128], bytes[MT_SIZE_TEXT];
-    mt_scale_text(text, sizeof text, device);
+    mt_scale_text(text, sizeof text, device->scale, device->n_scaled);
     fprintf(out, ": %s %s", text, mt_signed_size_text(bytes, mt_change_of(&device->scaled)));
 }
 

@@ -34,7 +34,7 @@ void mt_saver_text(char *out, size_t size, const struct mt_diff_site *site);
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 
 /* Write "batch or length × 1.25 (52 lines)". */
-void mt_scale_text(char *out, size_t size, const struct mt_diff_device *device);
+void mt_scale_text(char *out, size_t size, double scale, uint64_t lines);
 
 /* Write a site's contribution to the change; "": all of its own change. */
 void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparing runs: which lines are to blame, and in which phase. */
+#include "compare/check/check.h"
 #include "compared.h"
 
 /* Parameters with gradients and an optimizer's state of so many bytes each. */
@@ -175,6 +176,10 @@ START_TEST(a_larger_batch_is_one_row)
     ck_assert_double_eq_tol(device->scale, 1.25, 0.01);
     ck_assert_uint_eq(device->n_scaled, 20);
     ck_assert_ptr_nonnull(strstr(verdict(), ": batch or length × 1.25 (20 lines) +"));
+    const struct mt_limit peak = {.subject = MT_OF_PEAK};
+    const struct mt_blame blame = mt_blame_find(&peak, "", device->now, device);
+    ck_assert_double_eq(blame.scale, device->scale);
+    ck_assert_uint_eq(blame.n_scaled, 20);
 }
 END_TEST
 
@@ -249,6 +254,8 @@ START_TEST(one_larger_line_is_no_larger_batch)
     const struct mt_diff_device *device = compare();
     ck_assert(!device->scale);
     ck_assert_uint_eq(device->site[0].line->line, 50);
+    const struct mt_limit peak = {.subject = MT_OF_PEAK};
+    ck_assert(!mt_blame_find(&peak, "", device->now, device).scale);
 }
 END_TEST
 
