@@ -209,8 +209,11 @@ struct mt_growth {
     uint64_t per_iteration;      /* bytes; 0: nothing grows */
     struct mt_growth_site *site; /* the largest first */
     size_t n;
-    uint32_t before; /* iterations that may have left the sites' blocks; 0: unknown */
-    bool is_likely;  /* there are few iterations: it may grow */
+    uint32_t before;         /* iterations that may have left the sites' blocks; 0: unknown */
+    bool is_likely;          /* there are few iterations: it may grow */
+    uint64_t undecided;      /* bytes that the first of only two iterations left for the second, too
+                              * few to tell; 0: none, or there are more iterations */
+    uint32_t undecided_line; /* stack of the line that made the largest; 0: not known */
     /* Of an evaluation's loop, which lets go of it at its end: its turns; else NULL. */
     struct mt_turns *turns;
 };

@@ -167,6 +167,38 @@ static int find_of_few(struct mt_growth *growth, const struct mt_device *device)
     return rc;
 }
 
+/* Return whether the first iteration left the block for the second. What the program makes after
+ * the step is for the next one. */
+static bool is_of_first(const struct mt_device *device, const struct mt_verdict *verdict)
+{
+    const struct mt_when *when = &verdict->block->birth->when;
+    const struct mt_span *span =
+        mt_spans_at(device->spans, when->run, mt_block_event(verdict->block));
+    return span && span->iteration == 1 && mt_may_pass(verdict) &&
+           (when->phase != MT_PHASE_OUTSIDE || span->phase == MT_PHASE_OUTSIDE);
+}
+
+/* Find what the first of two iterations left for the second, without what is made to stay: it may
+ * be the last of it, or the first of more. */
+static void find_of_two(struct mt_growth *growth, const struct mt_device *device)
+{
+    uint64_t most = 0;
+    if (device->span->iteration != 2 || device->span->is_past)
+        return;
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        const struct mt_verdict *verdict = &device->verdicts[i];
+        if (!is_of_first(device, verdict))
+            continue;
+        growth->undecided += verdict->block->size;
+        if (verdict->block->size > most) {
+            most = verdict->block->size;
+            growth->undecided_line = mt_line_stack(device->context.definitions, verdict->block);
+        }
+    }
+    if (!mt_growth_counts(growth->undecided, 1, device->peak.allocated))
+        growth->undecided = 0;
+}
+
 static bool is_freed(const struct mt_verdict *verdict)
 {
     return (verdict->block->evidence & MT_SAW_END) != 0;
@@ -271,6 +303,8 @@ int mt_growth_find(struct mt_growth *growth, const struct mt_device *device,
     } else if (n >= MT_GROWTH_FEW && n < MT_GROWTH_ITERATIONS && !device->spans->serves &&
                !mt_span_is_beside(device->spans, device->span)) {
         rc = find_of_few(growth, device);
+    } else if (n == 2 && !device->spans->serves) {
+        find_of_two(growth, device);
     }
     if (rc || growth->per_iteration || !mt_span_is_beside(device->spans, device->span))
         return rc;

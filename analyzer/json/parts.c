@@ -234,10 +234,11 @@ json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt
 {
     uint64_t left;
     uint32_t every = mt_growth_rhythm(growth, &left);
-    return json_pack(
-        "{s:o, s:i, s:o, s:b, s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration),
-        "every", (int)every, "left", mt_json_number(left), "likely", (int)growth->is_likely, "loop",
-        mt_json_loop(growth->turns), "sites", mt_json_growth_sites(definitions, growth));
+    return json_pack("{s:o, s:i, s:o, s:b, s:o, s:o, s:o}", "per_iteration",
+                     mt_json_number(growth->per_iteration), "every", (int)every, "left",
+                     mt_json_number(left), "likely", (int)growth->is_likely, "undecided",
+                     mt_json_number(growth->undecided), "loop", mt_json_loop(growth->turns),
+                     "sites", mt_json_growth_sites(definitions, growth));
 }
 
 static json_t *library_frames(const struct mt_definitions *definitions, const struct mt_site *site)

@@ -262,12 +262,28 @@ static void say_growth_held(const struct mt_device *device, FILE *out)
             mt_holder_views_text(views, held->blocks, held->n_views, held->views));
 }
 
+/* Say that two iterations do not show growth, though something stayed. */
+static void say_undecided(const struct mt_analysis *analysis, const struct mt_growth *growth,
+                          FILE *out)
+{
+    char bytes[MT_SIZE_TEXT];
+    fprintf(out, "Two iterations are too few to tell whether memory grows; the first left %s",
+            mt_size_text(bytes, growth->undecided));
+    if (growth->undecided_line) {
+        fputs(", the largest of it from ", out);
+        put_line(out, analysis->replay.definitions, growth->undecided_line);
+    }
+    fputs(".\n", out);
+}
+
 static void say_growth(const struct mt_analysis *analysis, const struct mt_device *device,
                        FILE *out)
 {
     char bytes[MT_SIZE_TEXT], loop[300];
     const struct mt_growth *growth = &device->growth;
     const char *word = device->spans && device->spans->serves ? "step" : "iteration";
+    if (growth->undecided)
+        say_undecided(analysis, growth, out);
     if (!growth->per_iteration)
         return;
     uint64_t left;

@@ -89,6 +89,13 @@ def main():
             one(forks, folder, way, turns, left)
         growth = told("report", record(forks, folder, "few"))["devices"][0]["growth"]
         check(growth["likely"], "three turns may show growth")
+        for way, left in ("two", 8 * MIB), ("two_passing", 0):
+            device = told("report", record(forks, folder, way))["devices"][0]
+            equal(f"{way}: what the first left", (device["iterations"], device["growth"]["undecided"], device["growth"]["per_iteration"]),
+                  (2, left, 0))
+            text = " ".join(must_run([MEMTAP, "report", Path(folder) / f"{way}.mtap"]).stdout.split())
+            said = f"tell whether memory grows; the first left 8.00 MiB, the largest of it from turns.py:{harness.marked(PROGRAM, 'LINE', 'two')} two."
+            equal(f"{way}: says that two are too few", (said in text, "too few" in text), (left > 0, left > 0))
         device = told("report", record(forks, folder, "validation"))["devices"][0]
         equal("validation: iterations are steps", (device["iterations"], device["counted_by"]), (6, "optimizer steps"))
         loop = device["growth"]["loop"] or {}

@@ -156,6 +156,19 @@ def few():
         mib(1)
 
 
+def two(keeps=True):
+    """Two turns, of which the first leaves its result, or neither."""
+    net = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512)).cuda()
+    with torch.no_grad():
+        for _ in range(2):
+            x = torch.ones(4096, 512, device="cuda")
+            kept.extend([net(x)][:keeps])  # LINE two
+
+
+def two_passing():
+    two(False)
+
+
 def validate(net):
     total = 0
     for _ in range(8):  # LOOP validation
