@@ -59,21 +59,21 @@ static int load(struct mt_attach_page *page)
 static int attach(struct mt_attach_page *page)
 {
     size_t (*trace)(char *, size_t);
-    void (*start)(void);
+    void (*start)(unsigned, unsigned);
     if (is_attached)
         return fail(page, "it is attached already; detach first");
     mt_attach_set_settings(page->settings);
     if (load(page))
         return -1;
     *(void **)&trace = function("memtap_trace");
-    *(void **)&start = function("memtap_start");
+    *(void **)&start = function("memtap_start_for");
     if (!trace || !start)
         return fail(page, "%s is of another version", page->library);
     mt_slots_choose(library);
     if (mt_slots_set(true, &page->slots))
         return fail(page, "its loader does not load libmemtap-under-lock.so");
     is_attached = true;
-    start();
+    start(page->seconds, page->iterations);
     if (!trace(page->text, sizeof page->text)) {
         mt_slots_set(false, &page->slots);
         is_attached = false;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MT_ATTACH_NAME "memtap-attach"
-#define MT_ATTACH_VERSION 1u
+#define MT_ATTACH_VERSION 2u
 #define MT_ATTACH_WAIT_S 10 /* for a request, from the start of the thread on */
 #define MT_ATTACH_SETTINGS 16384u
 
@@ -29,6 +29,7 @@ struct mt_attach_page {
     _Atomic uint32_t state; /* a futex */
     _Atomic uint32_t by;    /* the command that writes its request, a process; it may be killed */
     bool is_detach;
+    uint32_t seconds, iterations;      /* to record at most; 0: no limit */
     char library[PATH_MAX];            /* libmemtap.so */
     char settings[MT_ATTACH_SETTINGS]; /* NAME=VALUE, each ended by a zero; then an empty one */
     char text[PATH_MAX + 256];

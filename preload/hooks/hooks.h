@@ -107,6 +107,7 @@ struct mt_c10_device {
     H(mark, "memtap_mark", NULL, void, (const char *name))                                         \
     H(name, "memtap_name", NULL, void, (const void *address, const char *name))                    \
     H(begin, "memtap_start", NULL, void, (void))                                                   \
+    H(begin_for, "memtap_start_for", NULL, void, (unsigned seconds, unsigned iterations))          \
     H(rest, "memtap_stop", NULL, void, (void))                                                     \
     H(sample, "memtap_sample", NULL, void, (void))                                                 \
     H(holders, "memtap_holders", NULL, void, (void))                                               \

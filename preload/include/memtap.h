@@ -90,6 +90,20 @@ static inline void memtap_stop(void)
     memtap_call_(&kept, "memtap_stop", NULL);
 }
 
+/* As memtap_start; the recording stops after so many seconds or iterations, whichever comes first.
+ * 0: no such limit. */
+static inline void memtap_start_for(unsigned seconds, unsigned iterations)
+{
+    static void *kept;
+    union {
+        void *found;
+        void (*call)(unsigned, unsigned);
+    } f;
+    f.found = memtap_find_(&kept, "memtap_start_for");
+    if (f.found)
+        f.call(seconds, iterations);
+}
+
 /* Request a sample of the memory in use on the devices, including contexts, modules and other
  * processes. It is in the trace a little later: `memtap report --at TIME` shows the sample nearest
  * to a moment. */

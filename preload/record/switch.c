@@ -24,6 +24,7 @@ static struct {
     _Atomic uint32_t taken;
     int fd;
     ino_t inode;
+    struct mt_switch_request limit;
 } own;
 
 /* Write the folder of the trace. A name for each process or program in it stays as it is. */
@@ -77,14 +78,20 @@ struct mt_switch_request mt_switch_take(void)
 {
     struct mt_switch *page = own.page;
     if (!mt_switch_is_on())
-        return (struct mt_switch_request){0, 0};
+        return own.limit;
     atomic_store(&own.taken, atomic_load(&page->wanted));
     return (struct mt_switch_request){page->seconds, page->iterations};
+}
+
+void mt_switch_limit(uint32_t seconds, uint32_t iterations)
+{
+    own.limit = (struct mt_switch_request){seconds, iterations};
 }
 
 void mt_switch_answer(const char *trace)
 {
     struct mt_switch *page = own.page;
+    own.limit = (struct mt_switch_request){0, 0};
     if (!page)
         return;
     if (trace)

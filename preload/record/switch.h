@@ -12,7 +12,8 @@ void mt_switch_make(void);
 /* Return whether a start is requested that was not taken. Any thread. */
 bool mt_switch_is_on(void);
 
-/* Take the request, if there is one: for how many seconds and iterations to record, 0: no limit.
+/* Take the request or the limit, if there is one: for how many seconds and iterations to record, 0:
+ * no limit.
  * Then answer it with the trace's path, or with "" if it could not be created. NULL: the recording
  * has stopped, and requests made before that are over. */
 struct mt_switch_request {
@@ -20,6 +21,9 @@ struct mt_switch_request {
 };
 struct mt_switch_request mt_switch_take(void);
 void mt_switch_answer(const char *trace);
+
+/* Limit the next recording, unless one runs, where it begins without a request. */
+void mt_switch_limit(uint32_t seconds, uint32_t iterations);
 
 /* Forget the parent's switch in a forked child. */
 void mt_switch_reset(void);

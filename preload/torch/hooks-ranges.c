@@ -8,6 +8,7 @@
 #include "preload/holders/holders.h"
 #include "preload/hooks/hooks.h"
 #include "preload/record/recorder.h"
+#include "preload/record/switch.h"
 #include "preload/write/device-watch.h"
 #include "preload/write/output.h"
 #include "ranges.h"
@@ -62,6 +63,12 @@ void mt_hook_name(const void *address, const char *name)
 
 void mt_hook_begin(void)
 {
+    mt_begin();
+}
+
+void mt_hook_begin_for(unsigned seconds, unsigned iterations)
+{
+    mt_switch_limit(seconds, iterations);
     mt_begin();
 }
 

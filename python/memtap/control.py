@@ -29,6 +29,7 @@ def _function(name: str) -> Optional[Callable[..., Any]]:
                 "memtap_name": [ctypes.c_void_p, ctypes.c_char_p],
                 "memtap_range_push": [ctypes.c_char_p],
                 "memtap_mark": [ctypes.c_char_p],
+                "memtap_start_for": [ctypes.c_uint, ctypes.c_uint],
                 "memtap_trace": [ctypes.c_char_p, ctypes.c_size_t],
             }.get(name, [])
         _kept[name] = found
@@ -79,10 +80,11 @@ def mark(name: object) -> None:
         _call("memtap_mark", _text(name))
 
 
-def start() -> Optional[str]:
+def start(seconds: int = 0, iterations: int = 0) -> Optional[str]:
     """Start the recording of a process that is loaded with memtap and does not record: `memtap run --dormant`, or after stop().
+    It stops by itself after so many seconds or iterations of the program, whichever comes first; 0: no such limit.
     Return the path of the trace; None if nothing is recorded."""
-    _call("memtap_start")
+    _call("memtap_start_for", seconds, iterations)
     return own_trace()
 
 

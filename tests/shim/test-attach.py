@@ -2,7 +2,10 @@
 """test-attach.py MEMTAP SHIM SWITCHED BUSY: memtap attach records a program that was started without memtap, and detach leaves it as it
 was. `busy` notices whatever else changes."""
 import atexit
+import contextlib
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +19,7 @@ from checks import check, equal, finish, until
 memtap, shim, switched, busy = (os.path.abspath(path) for path in sys.argv[1:])
 os.environ["LD_LIBRARY_PATH"] = os.environ["MEMTAP_TEST_BUILD"]
 os.environ["MEMTAP_QUIET"] = "1"
-PR_SET_SECCOMP, STRICT, CLONE_NEWNS, PTRACE_TRACEME = 22, 1, 0x20000, 0
+PR_SET_SECCOMP, STRICT, CLONE_NEWNS, PTRACE_TRACEME, PTRACE_ATTACH, WALL = 22, 1, 0x20000, 0, 16, 0x40000000
 
 # Loads the runtime, and looks a function up, when it is attached.
 LATER = """
@@ -101,6 +104,32 @@ def check_unharmed(folder):
     equal("the program's results", (process.wait(), process.stdout.read()), (0, "done\n"))
 
 
+def is_complete(trace):
+    done = subprocess.run([memtap, "info", trace], capture_output=True, text=True, check=False)
+    return "ended     whole" in done.stdout
+
+
+def check_window(folder):
+    """A recording that stops by itself; the processes are found by their ancestor."""
+    shell = start("sh", "-c", f"'{switched}' 1 1 1 wait & '{switched}' 1 1 1 wait & wait", folder=folder)
+    ranks = []
+
+    def begun():
+        ranks[:] = map(int, Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split())
+        return len(ranks) == 2 and all("libcudart" in Path(f"/proc/{rank}/maps").read_text() for rank in ranks)
+
+    check(until(begun), "they run")
+    code, said = command("attach", "--tree", "--seconds", 1, "-o", "%p.mtap", shell.pid, cwd=folder)
+    equal("attached", (code, sorted(said.splitlines())), (0, sorted(f"process {rank} is recorded in {folder}/{rank}.mtap" for rank in ranks)))
+    for rank in ranks:
+        check(until(lambda rank=rank: is_complete(folder / f"{rank}.mtap")), "it stops by itself")
+        check((counts(folder / f"{rank}.mtap") or [0])[0] > 1, "it has what was allocated")
+    code, said = command("detach", "--tree", shell.pid)
+    equal("detached", (code, sorted(said.splitlines())), (0, sorted(f"process {rank} runs without memtap again" for rank in ranks)))
+    (folder / "end").touch()
+    equal("the programs' end", shell.wait(), 0)
+
+
 def check_later(folder):
     process = start(sys.executable, "-c", LATER, folder=folder, stdout=subprocess.PIPE, text=True)
     equal("it runs", process.stdout.readline(), "ready\n")
@@ -113,8 +142,8 @@ def check_later(folder):
     equal("what it loaded later", counts(folder / "t.mtap"), (10, 10, 0))
 
 
-def refused(what, process, words, *, verb="attach", **more):
-    code, said = command(verb, process.pid if hasattr(process, "pid") else process, **more)
+def refused(what, process, words, *options, verb="attach", **more):
+    code, said = command(verb, *options, process.pid if hasattr(process, "pid") else process, **more)
     check(code == 2 and words in said and said.count("\n") == 1, what, code, said)
 
 
@@ -124,6 +153,47 @@ def sleeper(folder, before="", **more):
     process = start(sys.executable, "-c", line, folder=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more)
     equal("it runs", process.stdout.readline(), "ready\n")
     return process
+
+
+@contextlib.contextmanager
+def traced(process):
+    """A process that another one traces and has stopped, as a debugger does."""
+    line = f"import ctypes, os, signal; libc = ctypes.CDLL(None); libc.ptrace({PTRACE_ATTACH}, {process.pid}, 0, 0);" \
+           f"os.waitpid({process.pid}, {WALL}); print('ready', flush=True); os.read(0, 1)"
+    with subprocess.Popen([sys.executable, "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as debugger:
+        equal("it is traced", debugger.stdout.readline(), "ready\n")
+        yield
+        debugger.stdin.close()
+
+
+def check_machines(folder):
+    """Programs that run without the C library's loader, or for another machine, where a compiler makes them."""
+    (folder / "wait.c").write_text("int main(void) { for (;;) __asm__ volatile(\"\"); }\n")
+    for compiler, words in (("gcc -static", "statically linked"), ("gcc -static-pie", "statically linked"), ("musl-gcc", "musl"),
+                            ("gcc -m32 -nostdlib -static -e main", "another machine type")):
+        if not shutil.which(compiler.split()[0]):
+            continue
+        if subprocess.run([*compiler.split(), "wait.c", "-o", "wait"], cwd=folder, capture_output=True, check=False).returncode:
+            continue
+        process = start(folder / "wait", folder=folder)
+        check(until(lambda process=process: os.readlink(f"/proc/{process.pid}/exe") == str(folder / "wait")), "it runs")
+        refused(compiler, process, words)
+        process.kill()
+        process.wait()
+
+
+def check_ends(folder):
+    """Processes that end while memtap attaches: one line, or an attached process."""
+    for number in range(12):
+        process = sleeper(folder, "pass")
+        with subprocess.Popen([memtap, "attach", "-o", f"ends-{number}.mtap", str(process.pid)], cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) as attaching:
+            time.sleep(0.004 * number)
+            process.kill()
+            process.wait()
+            said = attaching.communicate()[0]
+            known = "is recorded in" in said if not attaching.returncode else re.search(r"has ended|no such process", said)
+            check(known and said.count("\n") == 1, "a process that ends meanwhile", attaching.returncode, said)
 
 
 def check_refusals(folder):
@@ -136,6 +206,9 @@ def check_refusals(folder):
         refused("a container", sleeper(folder, f"libc.unshare({CLONE_NEWNS})"), "in a container")
     refused("seccomp", sleeper(folder, f"libc.prctl({PR_SET_SECCOMP}, {STRICT}, 0, 0, 0)"), "(seccomp)")
     refused("traced", sleeper(folder, f"libc.ptrace({PTRACE_TRACEME}, 0, 0, 0)"), "is traced by process")
+    stopped = sleeper(folder, "pass")
+    with traced(stopped):
+        refused("stopped by a debugger", stopped, "is traced by process")
     refused("with memtap", sleeper(folder, "pass", env={**os.environ, "LD_PRELOAD": shim}), "runs with memtap already")
     os.kill(plain.pid, signal.SIGSTOP)
     check(until(lambda: "T (stopped)" in Path(f"/proc/{plain.pid}/status").read_text()), "it is stopped")
@@ -146,9 +219,10 @@ def check_refusals(folder):
     plain.wait()
     refused("an ended process", plain, "no such process")
     refused("no number", "x", "not the number of another process")
+    refused("no CUDA in a tree", sleeper(folder, "pass"), "neither it nor a descendant uses CUDA", "--tree")
 
 
-for part in (check_commands, check_unharmed, check_later, check_refusals):
+for part in (check_commands, check_window, check_unharmed, check_later, check_refusals, check_machines, check_ends):
     with tempfile.TemporaryDirectory() as path:
         part(Path(path).resolve())
 finish()

@@ -7,8 +7,10 @@
 #include "settings/nearest.h"
 #include "settings/table.h"
 #include "target.h"
+#include "tools/memtap/input/descendants.h"
 #include "tools/memtap/launch/locate.h"
 #include "tools/memtap/terminal/values.h"
+#include "trace-format/tail-request.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +37,8 @@
 
 struct attaching {
     const char *output;
-    bool is_detach, is_verbose;
+    uint64_t seconds, iterations;
+    bool is_detach, is_verbose, with_tree;
 };
 
 /* clang-format off */
@@ -45,22 +48,25 @@ struct attaching {
 const struct mt_option mt_attach_options[] = {
     {'o', "output", "FILE", "write the trace there (memtap-%e-%p.mtap), as for memtap run", NULL,
      mt_note_text, offsetof(struct attaching, output)},
+    {0, "iterations", "N", "stop after the next N iterations of the program", NULL,
+     mt_note_number, offsetof(struct attaching, iterations), 1, MT_MOST_REQUESTED},
+    {0, "seconds", "N", "stop after N seconds (default: at memtap detach or the end)", NULL,
+     mt_note_number, offsetof(struct attaching, seconds), 1, 86400 * 365},
+    {0, "tree", NULL, "also attach to the descendants of PID that use CUDA: a job's ranks", NULL,
+     mt_note_flag, offsetof(struct attaching, with_tree)},
     VERBOSE,
     {0}};
-const struct mt_option mt_detach_options[] = {VERBOSE, {0}};
+const struct mt_option mt_detach_options[] = {
+    {0, "tree", NULL, "also detach from the descendants of PID that are attached to", NULL,
+     mt_note_flag, offsetof(struct attaching, with_tree)},
+    VERBOSE,
+    {0}};
 /* clang-format on */
 
 static void rest(void)
 {
     mt_inject_release();
     nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
-}
-
-static bool is_there(pid_t pid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d", pid);
-    return !access(path, F_OK);
 }
 
 /* --- the page (settings/attach.h) ------------------------------------------------------------- */
@@ -87,7 +93,8 @@ static bool claim(struct mt_attach_page *page, pid_t pid)
 {
     uint32_t by = atomic_load(&page->by);
     return page->version == MT_ATTACH_VERSION && page->pid == (uint32_t)pid &&
-           atomic_load(&page->state) == MT_ATTACH_READY && (!by || !is_there((pid_t)by)) &&
+           atomic_load(&page->state) == MT_ATTACH_READY &&
+           (!by || !mt_target_is_there((pid_t)by)) &&
            atomic_compare_exchange_strong(&page->by, &by, (uint32_t)getpid());
 }
 
@@ -166,17 +173,21 @@ static void request(struct mt_attach_page *page)
 static int await_answer(pid_t pid, const struct attaching *attaching, struct mt_attach_page *page)
 {
     uint64_t until = mt_now_ns() + WORK_WAIT_NS;
-    while (atomic_load(&page->state) == MT_ATTACH_REQUESTED && mt_now_ns() < until && is_there(pid))
+    while (atomic_load(&page->state) == MT_ATTACH_REQUESTED && mt_now_ns() < until &&
+           mt_target_is_there(pid))
         rest();
     uint32_t state = atomic_load(&page->state);
     if (state == MT_ATTACH_FAILED)
         return mt_fail("process %d: %.*s", pid, (int)sizeof page->text - 1, page->text);
     if (state != MT_ATTACH_DONE)
-        return is_there(pid) ? mt_fail("process %d did not respond in 60 s; it may be stopped", pid)
-                             : mt_fail("process %d has ended", pid);
-    if (attaching->is_detach)
+        return mt_target_is_there(pid)
+                   ? mt_fail("process %d did not respond in 60 s; it may be stopped", pid)
+                   : mt_fail("process %d has ended", pid);
+    if (attaching->is_detach && *page->text)
         printf("process %d runs without memtap again; %.*s is complete\n", pid, PATH_MAX - 1,
                page->text);
+    else if (attaching->is_detach)
+        printf("process %d runs without memtap again\n", pid);
     else
         printf("process %d is recorded in %.*s\n", pid, PATH_MAX - 1, page->text);
     if (attaching->is_verbose)
@@ -198,7 +209,7 @@ static int call(struct mt_target *target, const char *library)
                           : mt_inject(target, target->dlopen, library, RTLD_NOW_LOCAL, may_run);
         if (result == MT_INJECTED)
             return 0;
-        if (result == MT_GONE || !is_there(target->pid))
+        if (result == MT_GONE || !mt_target_is_there(target->pid))
             return mt_fail("process %d has ended", target->pid);
         if (result == MT_NOT_PERMITTED && may_run)
             return mt_fail("process %d: the kernel does not permit this: "
@@ -218,7 +229,7 @@ static struct mt_attach_page *await_page(pid_t pid, uint64_t ns)
     bool is_taken;
     struct mt_attach_page *page;
     uint64_t until = mt_now_ns() + ns;
-    while (!(page = claim_page(pid, &is_taken)) && is_there(pid) &&
+    while (!(page = claim_page(pid, &is_taken)) && mt_target_is_there(pid) &&
            (is_taken || mt_now_ns() < until) && mt_now_ns() < until + WORK_WAIT_NS)
         rest();
     return page;
@@ -256,40 +267,75 @@ static int open_page(struct mt_target *target, const struct attaching *attaching
         *page = await_page(target->pid, LOAD_WAIT_NS);
     if (code || *page)
         return code;
-    return is_there(target->pid)
+    return mt_target_is_there(target->pid)
                ? mt_fail("process %d did not respond: it cannot load a library or start a thread",
                          target->pid)
                : mt_fail("process %d has ended", target->pid);
 }
 
-static int attach(const struct attaching *attaching, const char *text)
+static int attach_one(const struct attaching *attaching, pid_t pid)
 {
-    char shim[MT_PLACE_SIZE], library[MT_PLACE_SIZE], *end;
-    struct mt_target target = {0};
+    char shim[MT_PLACE_SIZE], library[MT_PLACE_SIZE];
+    struct mt_target target = {.pid = pid};
     struct mt_attach_page *page = NULL;
-    long pid = strtol(text, &end, 10);
-    if (pid <= 0 || pid > INT_MAX || *end || pid == getpid())
-        return mt_fail("%.*s: not the number of another process", MT_TYPED_SHOWN, text);
     int code = locate(shim, library);
     if (!code)
-        code = mt_target_check((pid_t)pid);
+        code = mt_target_check(pid);
     if (code)
         return code;
-    target.pid = (pid_t)pid;
     setpriority(PRIO_PROCESS, 0, PRIORITY); /* where it is permitted: a thread waits meanwhile */
     code = open_page(&target, attaching, library, &page);
     if (!code) {
         page->is_detach = attaching->is_detach;
+        page->seconds = (uint32_t)attaching->seconds;
+        page->iterations = (uint32_t)attaching->iterations;
         snprintf(page->library, sizeof page->library, "%.*s", PATH_MAX - 1, shim);
         code = write_settings(attaching, page) ? mt_fail("the settings are too long") : 0;
         if (!code)
             request(page);
-        code = code ? code : await_answer((pid_t)pid, attaching, page);
+        code = code ? code : await_answer(pid, attaching, page);
     }
     if (page)
         munmap(page, sizeof *page);
     mt_target_close(&target);
     return code;
+}
+
+/* Attach to, or detach from, the process and its descendants that this concerns. */
+static int attach_tree(const struct attaching *attaching, pid_t pid)
+{
+    const char *has = attaching->is_detach ? "/libmemtap-attach.so" : "/libcuda";
+    struct mt_descendants all;
+    size_t tried = 0;
+    int code = mt_descendants_find(&all, pid) ? mt_fail("out of memory") : MT_EXIT_OK;
+    if (!code && mt_target_maps(pid, has)) {
+        tried++;
+        code = attach_one(attaching, pid);
+    }
+    for (size_t i = 0; i < all.n; i++)
+        if (mt_target_maps(all.of[i].pid, has)) {
+            tried++;
+            code = attach_one(attaching, all.of[i].pid) ? MT_EXIT_BAD : code;
+        }
+    free(all.of);
+    if (code || tried)
+        return code;
+    if (!mt_target_is_there(pid))
+        return mt_fail("%d: no such process", pid);
+    return mt_fail(attaching->is_detach
+                       ? "process %d: neither it nor a descendant is attached"
+                       : "process %d: neither it nor a descendant uses CUDA so far",
+                   pid);
+}
+
+static int attach(const struct attaching *attaching, const char *text)
+{
+    char *end;
+    long pid = strtol(text, &end, 10);
+    if (pid <= 0 || pid > INT_MAX || *end || pid == getpid())
+        return mt_fail("%.*s: not the number of another process", MT_TYPED_SHOWN, text);
+    return attaching->with_tree ? attach_tree(attaching, (pid_t)pid)
+                                : attach_one(attaching, (pid_t)pid);
 }
 
 static int run(const struct mt_command *command, int argc, char **argv, struct attaching *attaching)

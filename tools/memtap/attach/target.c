@@ -77,6 +77,31 @@ static int check_owner(pid_t pid)
     return MT_EXIT_OK;
 }
 
+bool mt_target_is_there(pid_t pid)
+{
+    char state[128], path[64];
+    status_of(pid, "State", state);
+    if (!*state || *state == 'Z' || *state == 'X')
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/exe", pid); /* gone before it is a zombie */
+    return readlink(path, state, sizeof state) >= 0 || errno != ENOENT;
+}
+
+bool mt_target_maps(pid_t pid, const char *part)
+{
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *file = fopen(path, "re");
+    while (file && !found && getline(&line, &room, file) > 0)
+        found = strstr(line, part);
+    free(line);
+    if (file)
+        fclose(file);
+    return found;
+}
+
 int mt_target_check(pid_t pid)
 {
     char state[128], path[64];
@@ -88,13 +113,18 @@ int mt_target_check(pid_t pid)
     int code = check_owner(pid);
     if (code)
         return code;
-    if (*state == 'T' || *state == 't')
-        return mt_fail("process %d is stopped; let it continue first (kill -CONT %d)", pid, pid);
-    if (number_of(pid, "TracerPid"))
+    if (number_of(pid, "TracerPid")) /* which may have stopped it */
         return mt_fail("process %d is traced by process %ld, such as a debugger; end that first",
                        pid, number_of(pid, "TracerPid"));
+    if (*state == 'T' || *state == 't')
+        return mt_fail("process %d is stopped; let it continue first (kill -CONT %d)", pid, pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    if (readlink(path, state, sizeof state) < 0 && errno == ENOENT)
+        return mt_fail("process %d is a thread of the kernel, or has ended", pid);
     if (!shares(pid, "pid") || !shares(pid, "mnt") || !shares_root(pid))
-        return mt_fail("process %d runs in a container; run memtap attach there", pid);
+        return mt_fail("process %d runs in a container; run memtap attach there; see man "
+                       "memtap-attach",
+                       pid);
     if (number_of(pid, "Seccomp") == 1 ||
         number_of(pid, "Seccomp_filters") > number_of(getpid(), "Seccomp_filters"))
         return mt_fail("process %d restricts its system calls (seccomp)", pid);
@@ -280,25 +310,31 @@ static bool has_own_malloc(const struct mt_target *target)
     return true;
 }
 
-int mt_target_open(struct mt_target *target, pid_t pid)
+/* Read the images. Return NULL, or why memtap cannot attach. */
+static const char *read_images(struct mt_target *target)
 {
-    *target = (struct mt_target){.pid = pid};
     target->dwfl = dwfl_begin(&callbacks);
-    if (!target->dwfl || dwfl_linux_proc_report(target->dwfl, pid) ||
+    if (!target->dwfl || dwfl_linux_proc_report(target->dwfl, target->pid) ||
         dwfl_report_end(target->dwfl, NULL, NULL))
-        return mt_fail("cannot read the images of process %d", pid);
+        return "has images that cannot be read";
     dwfl_getmodules(target->dwfl, read_module, target, 0);
     if (!target->c_library.start || !target->dlopen)
-        return mt_fail("process %d runs without glibc's loader (statically linked, or musl)", pid);
+        return "runs without glibc's loader (statically linked, or musl)";
     target->has_own_malloc = has_own_malloc(target);
     target->restorer = find_restorer(target);
     target->errno_at = target->swab ? find_errno(target) : 0;
     if (is_loader_broken(target))
-        return mt_fail(
-            "process %d was forked while another thread loaded a library; it cannot load one", pid);
-    if (!target->restorer)
-        return mt_fail("process %d runs a C library that memtap does not know", pid);
-    return MT_EXIT_OK;
+        return "was forked while another thread loaded a library; it cannot load one";
+    return target->restorer ? NULL : "runs a C library that memtap does not know";
+}
+
+int mt_target_open(struct mt_target *target, pid_t pid)
+{
+    *target = (struct mt_target){.pid = pid};
+    const char *problem = read_images(target);
+    if (!problem)
+        return MT_EXIT_OK;
+    return mt_fail("process %d %s", pid, mt_target_is_there(pid) ? problem : "has ended");
 }
 
 void mt_target_close(struct mt_target *target)

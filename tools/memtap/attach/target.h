@@ -35,6 +35,12 @@ struct mt_target {
     bool has_own_malloc;             /* or may have: not the C library's */
 };
 
+/* Return whether a process runs: it exists and is not a zombie. */
+bool mt_target_is_there(pid_t pid);
+
+/* Return whether the process maps a file whose path contains this. */
+bool mt_target_maps(pid_t pid, const char *part);
+
 /* Check that memtap may and can attach to the process. Return 0, or MT_EXIT_BAD after a message. */
 int mt_target_check(pid_t pid);
 

@@ -69,10 +69,11 @@ static const struct mt_command commands[] = {
      mt_no_options, 0, mt_stop_recordings},
     {"attach", "[OPTION]... PID...", "record a program that was started without memtap",
      "Loads memtap into a running program and records it from now on. One of its threads is\n"
-     "stopped for milliseconds; the others keep running. Earlier memory is only in PyTorch's\n"
-     "totals. The MEMTAP_* variables of this command apply to the recording (libmemtap(7)).",
+     "stopped for milliseconds; the others keep running. What PyTorch had allocated before is\n"
+     "known without its lines. The MEMTAP_* variables of this command apply to the recording\n"
+     "(libmemtap(7)).",
      mt_attach_options, 0, mt_run_attach, .maps_programs = true},
-    {"detach", "PID...", "end the recording of memtap attach; the program continues",
+    {"detach", "[OPTION]... PID...", "end the recording of memtap attach; the program continues",
      "Ends a recording that memtap attach began: completes the trace, and restores the program's\n"
      "calls. memtap's library stays loaded and does nothing.",
      mt_detach_options, 0, mt_run_detach, .maps_programs = true},
