@@ -279,6 +279,7 @@ int mt_change_no_benchmark(struct mt_edits *edits, const char *argument, struct 
 struct attempt {
     uint64_t begin, end; /* events */
     uint32_t module;     /* with which its forward begins */
+    uint16_t thread;     /* and whose: another thread's forward is no second attempt */
 };
 
 /* Return the attempt that ended with the failed request, and what its forward began with. */
@@ -292,8 +293,10 @@ static struct attempt attempt_of(const struct mt_recording *recording, uint64_t 
     while (i && recording->turn[i - 1].phase != MT_PHASE_BACKWARD &&
            recording->turn[i - 1].phase != MT_PHASE_STEP) {
         const struct mt_turn *turn = &recording->turn[--i];
-        if (turn->phase == MT_PHASE_FORWARD && turn->module) {
+        if (turn->phase == MT_PHASE_FORWARD && turn->module &&
+            (!attempt.module || turn->thread == attempt.thread)) {
             attempt.module = turn->module;
+            attempt.thread = turn->thread;
             attempt.begin = turn->event;
         }
     }
@@ -307,7 +310,8 @@ static uint64_t again(const struct mt_recording *recording, const struct attempt
     const struct mt_turn *turn = mt_turn_after(recording, attempt->end);
     const struct mt_turn *end = mt_turns_end(recording);
     for (; turn && turn < end && turn->phase != MT_PHASE_BACKWARD; turn++)
-        if (turn->phase == MT_PHASE_FORWARD && turn->module == attempt->module)
+        if (turn->phase == MT_PHASE_FORWARD && turn->module == attempt->module &&
+            turn->thread == attempt->thread)
             return turn->event;
     return MT_EVER;
 }

@@ -45,7 +45,8 @@ static void note_turn(struct mt_recording *recording, const struct mt_replay *re
         return;
     struct mt_turn *turn = ONE_MORE(recording, turn, n_turns);
     if (turn)
-        *turn = (struct mt_turn){replay->events, module, phase};
+        *turn = (struct mt_turn){replay->events, module,
+                                 (uint16_t)(thread - replay->tracker.threads), phase};
 }
 
 static void note_steps(struct mt_recording *recording, const struct mt_replay *replay)

@@ -61,6 +61,7 @@ struct mt_recorded_node {
 struct mt_turn {
     uint64_t event;
     uint32_t module; /* a frame; 0: none */
+    uint16_t thread; /* mt_thread_id */
     uint8_t phase;   /* enum mt_phase */
 };
 

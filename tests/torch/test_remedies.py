@@ -22,6 +22,7 @@ JOBS = [
     ("retry", 0.75, "drop-exception"),
     ("retry_kept", 0.75, "drop-exception"),
     ("retry_encoder", 0.5, "drop-exception"),
+    ("threads", 0.5, "keep-nothing"),
     ("loaded", 0.85, "host-copies"),
     ("best_clones", 0.85, "host-copies"),
     ("best_modules", 0.85, "host-copies"),
