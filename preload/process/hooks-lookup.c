@@ -65,7 +65,7 @@ static void *wrap_runtime(const char *symbol, void *found)
     return found;
 }
 
-static bool is_capital(char letter)
+static MT_UNSANITIZED bool is_capital(char letter)
 {
     return letter >= 'A' && letter <= 'Z';
 }
@@ -76,10 +76,28 @@ static bool is_only_ours(const char *symbol)
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
 }
 
-static MT_UNSANITIZED bool may_be_hooked(const char *symbol)
+static MT_UNSANITIZED bool is_drivers(const char *symbol)
 {
-    return (symbol[0] == 'c' && symbol[1] == 'u') ||
-           (symbol[0] == 'n' && symbol[1] == 'c' && symbol[2] == 'c' && symbol[3] == 'l');
+    return symbol[0] == 'c' && symbol[1] == 'u' && is_capital(symbol[2]);
+}
+
+static MT_UNSANITIZED bool is_runtimes(const char *symbol)
+{
+    return symbol[0] == 'c' && symbol[1] == 'u' && symbol[2] == 'd' && symbol[3] == 'a' &&
+           is_capital(symbol[4]);
+}
+
+static MT_UNSANITIZED bool is_nccls(const char *symbol)
+{
+    return symbol[0] == 'n' && symbol[1] == 'c' && symbol[2] == 'c' && symbol[3] == 'l';
+}
+
+/* Return the hook for what a handle has. */
+static void *wrap(const char *symbol, void *found)
+{
+    return is_nccls(symbol)     ? mt_nccl_wrap(symbol, found)
+           : is_drivers(symbol) ? mt_driver_wrap_symbol(symbol, found)
+                                : wrap_runtime(symbol, found);
 }
 
 /* Return the address to jump to, or NULL if *answer is the result. */
@@ -88,7 +106,8 @@ MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();
     if (!real)
         return (void *)no_dlsym;
-    if (handle == RTLD_NEXT || !symbol || !may_be_hooked(symbol))
+    if (handle == RTLD_NEXT || !symbol ||
+        !(is_drivers(symbol) || is_runtimes(symbol) || is_nccls(symbol)))
         return (void *)real;
     if (handle == RTLD_DEFAULT) {
         if (!is_only_ours(symbol))
@@ -96,14 +115,10 @@ MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
         *answer = real(RTLD_NEXT, symbol); /* NULL, with dlerror set */
         return NULL;
     }
-    if (symbol[0] == 'n')
-        *answer = mt_nccl_wrap(symbol, real(handle, symbol));
-    else if (is_capital(symbol[2]))
-        *answer = mt_driver_wrap_symbol(symbol, real(handle, symbol));
-    else if (symbol[2] == 'd' && symbol[3] == 'a' && is_capital(symbol[4]))
-        *answer = wrap_runtime(symbol, real(handle, symbol));
-    else
-        return (void *)real;
+    /* The program's own handle finds our hooks, too. */
+    void *found = real(handle, symbol);
+    bool is_alone = found && mt_is_ours(found) && !mt_find_real(symbol, NULL);
+    *answer = is_alone ? real(RTLD_NEXT, symbol) : wrap(symbol, found);
     return NULL;
 }
 

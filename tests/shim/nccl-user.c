@@ -2,9 +2,11 @@
 /*
  * nccl-user HOW: use NCCL as programs do.
  * linked: by linked functions; opened: by those of a library that dlopen found; second: by those of
- * another NCCL than the linked one; absent: ask whether NCCL is there, as a program without it.
+ * another NCCL than the linked one; absent: ask whether NCCL, the driver and a call of the runtime
+ * are there, as a program without them.
  */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,8 +75,11 @@ int main(int argc, char **argv)
     if (argc < 2 || cudaMalloc(&address, 100))
         return 2;
     if (!strcmp(argv[1], "absent")) {
-        printf("%s\n", dlsym(RTLD_DEFAULT, "ncclCommSplit") ? "there" : "not there");
-        return 0;
+        handle = dlopen(NULL, RTLD_NOW);
+        bool is_there = dlsym(RTLD_DEFAULT, "ncclCommSplit") || dlsym(handle, "ncclCommSplit") ||
+                        dlsym(handle, "cudaMallocPitch") || dlsym(handle, "cuMemAlloc_v2");
+        printf("%s, %s\n", is_there ? "there" : "not there", dlerror() ? "said so" : "silent");
+        return !dlsym(handle, "cudaMalloc");
     }
     for (int i = 2; i < argc; i++) /* the last one is used */
         handle = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);

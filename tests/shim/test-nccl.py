@@ -56,5 +56,5 @@ with tempfile.TemporaryDirectory() as folder:
     equal("another NCCL: created", calls(events, "cuda_object"), [])
     equal("another NCCL: its memory", nccl_of(devices)[0], (0, 5 * MEMORY))
     text, events, _ = run(opened, "absent")
-    equal("without NCCL", (text, calls(events, "cuda_object")), ("not there\n", []))
+    equal("without NCCL", (text, calls(events, "cuda_object")), ("not there, said so\n", []))
 finish()
