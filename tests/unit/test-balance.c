@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the device holds besides PyTorch's memory, and what is left at a program's end. */
 #include "analyzer/findings/analysis.h"
+#include "analyzer/print/page.h"
 #include "device-fixture.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
@@ -183,6 +184,64 @@ START_TEST(no_more_is_in_use_than_the_device_has)
 }
 END_TEST
 
+/* So many communicators of device 0, from a number on. */
+static void communicators(unsigned first, unsigned n)
+{
+    for (unsigned i = first; i < first + n; i++)
+        mt_build_event(builder, MT_CUDA_OBJECT, 0x1000 + i, MT_API_NCCL_SPLIT, 0);
+}
+
+/* Two are there at the peak; one has ended, and one is created later. */
+static const struct mt_device *use_nccl(bool has_memory)
+{
+    use_library();
+    sample(600 * MT_MIB, 400 * MT_MIB, 0);
+    communicators(0, 3);
+    mt_build_event(builder, MT_CUDA_OBJECT_GONE, 0x1001, MT_API_NCCL_DESTROY, 0);
+    mt_build_on(builder, 0, 1,
+                mt_build_stack(builder, "/u/t.py:2 main",
+                               "/v/site-packages/nvidia/nccl/lib/libnccl.so.2@34", NULL));
+    if (has_memory)
+        mt_build_event4(builder, MT_CUDA_MALLOC, A + 512 * MT_MIB, 7 * MT_MIB, 0,
+                        MT_API_CU_MEM_CREATE);
+    mt_build_event4(builder, MT_ALLOC, A + 30 * MT_MIB, MT_MIB, 21 * MT_MIB, 22 * MT_MIB);
+    communicators(7, 1);
+    sample(500 * MT_MIB, 500 * MT_MIB, 0);
+    return analyze();
+}
+
+static void check_rows(const struct mt_device *device, const char *there, const char *missing)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const struct mt_style style = {.utf8 = 1};
+    ck_assert_ptr_nonnull(out);
+    const struct mt_page page = mt_page_of(&analysis, out, &style);
+    mt_page_balance(&page, device);
+    fclose(out);
+    ck_assert_msg(strstr(text, there) && !strstr(text, missing), "%s", text);
+    free(text);
+}
+
+START_TEST(nccls_memory_has_the_number_of_its_communicators)
+{
+    const struct mt_device *device = use_nccl(true);
+    ck_assert_uint_eq(device->balance.nccl.communicators, 2);
+    ck_assert_uint_eq(device->balance.nccl.bytes, 7 * MT_MIB);
+    ck_assert_uint_eq(device->balance.since.communicators, 3);
+    check_rows(device, "    NCCL, 2 communicators                     7.00 MiB", "libnccl");
+}
+END_TEST
+
+START_TEST(communicators_without_memory_of_their_own_are_counted)
+{
+    const struct mt_device *device = use_nccl(false);
+    ck_assert_uint_eq(device->balance.nccl.bytes, 0);
+    check_rows(device, "since: 3 NCCL communicators", "including");
+}
+END_TEST
+
 START_TEST(without_samples_the_libraries_are_reported)
 {
     use_library();
@@ -248,6 +307,8 @@ int main(void)
     tcase_add_test(balance, a_sample_before_serves_where_none_follows);
     tcase_add_test(balance, a_sample_within_a_call_is_corrected_by_the_next);
     tcase_add_test(balance, no_more_is_in_use_than_the_device_has);
+    tcase_add_test(balance, nccls_memory_has_the_number_of_its_communicators);
+    tcase_add_test(balance, communicators_without_memory_of_their_own_are_counted);
     tcase_add_test(balance, without_samples_the_libraries_are_reported);
     tcase_add_test(balance, what_is_never_freed_is_reported);
     tcase_add_loop_test(balance, buffers_may_outgrow_each_other, 0, 2);
