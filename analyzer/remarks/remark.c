@@ -128,31 +128,45 @@ static int find_previous(struct mt_remark *remark, const struct mt_replay *repla
     return rc;
 }
 
-static bool is_of_checkpoint(const struct mt_frame *frame, const char *function)
+static bool is_of_checkpoint(const struct mt_frame *frame)
 {
     static const char file[] = "/torch/utils/checkpoint.py";
     size_t size = frame->file ? strlen(frame->file) : 0;
-    const char *last = frame->function ? strrchr(frame->function, '.') : NULL;
-    const char *name = last ? last + 1 : frame->function;
-    return size >= sizeof file - 1 && !strcmp(frame->file + size - (sizeof file - 1), file) &&
-           name && !strcmp(name, function);
+    return size >= sizeof file - 1 && !strcmp(frame->file + size - (sizeof file - 1), file);
 }
 
-/* Return the stack of the innermost frame of that function of torch.utils.checkpoint; 0: none. */
-static uint32_t within_checkpoint(const struct mt_definitions *definitions, uint32_t stack,
-                                  const char *function)
+static bool is_function(const struct mt_frame *frame, const char *name)
+{
+    const char *last = frame->function ? strrchr(frame->function, '.') : NULL;
+    const char *own = last ? last + 1 : frame->function;
+    return own && !strcmp(own, name);
+}
+
+/* Return the stack of the innermost frame of torch.utils.checkpoint from a stack on; 0: none. */
+static uint32_t within_checkpoint(const struct mt_definitions *definitions, uint32_t stack)
 {
     for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
-        if (is_of_checkpoint(mt_stack_frame(definitions, stack), function))
+        if (is_of_checkpoint(mt_stack_frame(definitions, stack)))
             return stack;
     return 0;
+}
+
+/* Return the stack of the innermost of these frames that is of a function; 0: none. */
+static uint32_t within_function(const struct mt_definitions *definitions, uint32_t stack,
+                                const char *name)
+{
+    stack = within_checkpoint(definitions, stack);
+    while (stack && !is_function(mt_stack_frame(definitions, stack), name))
+        stack = within_checkpoint(definitions, mt_stack(definitions, stack)->parent);
+    return stack;
 }
 
 /* Return whether a checkpoint's forward allocated the block when it ran again in backward. */
 static bool is_recomputed(const struct mt_definitions *definitions, const struct mt_block *block)
 {
-    return within_checkpoint(definitions, block->stack, "recompute_fn") ||
-           (within_checkpoint(definitions, block->stack, "backward") && !block->node_name);
+    uint32_t stack = within_checkpoint(definitions, block->stack);
+    return stack && (within_function(definitions, stack, "recompute_fn") ||
+                     (within_function(definitions, stack, "backward") && !block->node_name));
 }
 
 /* Return the line that calls the only checkpoint under which a line runs; 0: none, or several. */
@@ -162,7 +176,7 @@ static uint32_t line_of_checkpoint(const struct mt_definitions *definitions, uin
     for (uint32_t stack = 1; stack < limit; stack++) {
         if (!mt_stack(definitions, stack)->depth || mt_stack_place(definitions, stack) != place)
             continue;
-        uint32_t checkpoint = within_checkpoint(definitions, stack, "checkpoint");
+        uint32_t checkpoint = within_function(definitions, stack, "checkpoint");
         uint32_t line = checkpoint ? mt_stack_line(definitions, checkpoint) : 0;
         if (line && found &&
             mt_stack_place(definitions, line) != mt_stack_place(definitions, found))

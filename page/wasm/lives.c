@@ -27,6 +27,8 @@ static struct mt_life *add(struct mt_lives *lives)
 static int note_uses(struct mt_lives *lives, const struct mt_replay *replay,
                      const struct mt_block *block, enum mt_category category)
 {
+    if (!replay->uses_of_blocks.capacity && !replay->uses_of_cuda.capacity)
+        return 0;
     bool is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device));
     const struct mt_block_uses *uses =
         is_of_cuda ? mt_uses_find(&replay->uses_of_cuda, &replay->cuda.heap, block)
