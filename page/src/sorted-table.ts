@@ -75,7 +75,7 @@ export class SortedTable<Row> {
         if (event.key === "Enter" && event.target === event.currentTarget) this.choose(row);
       },
     }, ...this.columns.map((column) => make("td", {
-      class: column.is_number ? "number" : "", title: column.hint?.(row).split("\n").map(plain).join("\n"),
+      class: column.is_number ? "number" : "", "data-head": column.title, title: column.hint?.(row).split("\n").map(plain).join("\n"),
     }, ...(column.cell ? column.cell(row) : [plain(column.text(row))]))))));
     if (this.rows.length > MOST)
       this.body.append(make("tr", { class: "said" }, make("td", { colspan: this.columns.length },

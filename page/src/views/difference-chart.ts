@@ -218,7 +218,8 @@ export class DifferenceChart {
     if (this.axis.has_iterations)
       for (const k of [...new Set([...(wide > 46 ? [0] : []), ...marks(this.from, this.to, this.width / 70).map(Math.round)])]) {
         context.fillRect(Math.round(this.pixel(k)), top + 2, 1, 18);
-        context.fillText(k ? `#${k}` : "start", this.pixel(k) + 3, top + 22);
+        const label = k ? `#${k}` : "start", left = this.pixel(k) + 3;
+        if (left + context.measureText(label).width <= LEFT + this.width) context.fillText(label, left, top + 22);
       }
     else
       context.fillText("The runs are aligned by their first and last moments, because one of them has no iterations.",

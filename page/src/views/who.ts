@@ -46,7 +46,7 @@ export class WhoView {
       if (isHeld) {
         const held = await client.held(slot, category);
         this.tree = { bytes: 0, blocks: 0, children: [], ...held, name: "all", place: "", found: 1, category: held?.children[0]?.category ?? 0, certainty: "" };
-        this.said.textContent = held ? `known for ${size(held.bytes)} of the ${size(held.live)} live at ${time(held.time_ns)}` : "";
+        this.said.textContent = held ? `known for ${held.bytes === held.live ? "all" : `${size(held.bytes)} of the`} ${size(held.live)} live at ${time(held.time_ns)}` : "";
         this.path = [this.tree];
         this.draw();
         return;
