@@ -32,21 +32,6 @@ static double each(uint64_t number, const struct mt_digest_device *device)
     return part(number, device->iterations ? device->iterations : 1);
 }
 
-/* Return whether the line requests as much as before, as far as known: as often per iteration, and
- * blocks of the same size. A side without blocks at its peak may have had them at another moment.
- */
-static int requests_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
-{
-    int as_often =
-        about(each(site->allocations.old, device->old), each(site->allocations.now, device->now));
-    if (!site->blocks.old)
-        return as_often || site->most.old >= site->bytes.now;
-    if (!site->blocks.now)
-        return as_often || site->most.now >= site->bytes.old;
-    return as_often && site->blocks.old != site->blocks.now &&
-           about(part(site->bytes.old, site->blocks.old), part(site->bytes.now, site->blocks.now));
-}
-
 /* Return whether its blocks live through more changes of phase. */
 static int lives_longer(const struct mt_diff_site *site)
 {
@@ -60,6 +45,35 @@ static int lives_shorter(const struct mt_diff_site *site)
     double old = part(site->phases.old, site->allocations.old);
     double now = part(site->phases.now, site->allocations.now);
     return now < old && !about(now, old);
+}
+
+/* Return whether a line's blocks at the one side's moment may be those that the other side had at
+ * another one: none is larger than all that were live there at once, and if there were fewer bytes,
+ * the lifetimes are others, or in no phase. */
+static bool may_be_the_same(const struct mt_diff_site *site, double block, uint64_t there,
+                            bool has_other_life)
+{
+    bool is_large = block > (1 + ABOUT) * (double)there;
+    return !is_large && (has_other_life || about((double)site->most.old, (double)site->most.now) ||
+                         !site->phases.old || !site->phases.now);
+}
+
+/* Return whether the line requests as much as before, as far as known: as often per iteration, and
+ * blocks of the same size. A side without blocks at its peak may have had them at another moment.
+ */
+static int requests_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
+{
+    int as_often =
+        about(each(site->allocations.old, device->old), each(site->allocations.now, device->now));
+    double old = part(site->bytes.old, site->blocks.old);
+    double now = part(site->bytes.now, site->blocks.now);
+    if (!site->blocks.old)
+        return (as_often && may_be_the_same(site, now, site->most.old, lives_longer(site))) ||
+               site->most.old >= site->bytes.now;
+    if (!site->blocks.now)
+        return (as_often && may_be_the_same(site, old, site->most.now, lives_shorter(site))) ||
+               site->most.now >= site->bytes.old;
+    return as_often && site->blocks.old != site->blocks.now && about(old, now);
 }
 
 static enum mt_diff_kind kind_of(const struct mt_diff_device *device,

@@ -115,6 +115,23 @@ START_TEST(what_is_freed_later_is_no_growth)
 }
 END_TEST
 
+/* At another moment, and larger than all that the line ever had. */
+START_TEST(larger_blocks_are_growth_where_there_were_none)
+{
+    begin_run();
+    pass("/u/t.py:5 load", MT_MIB, 4);
+    keep("/u/t.py:9 main", 8 * MT_MIB, 1);
+    end_run();
+    end_old();
+    begin_run();
+    pass("/u/t.py:5 load", 3 * MT_MIB, 3);
+    keep("/u/t.py:9 main", 8 * MT_MIB, 1);
+    keep("/u/t.py:5 load", 3 * MT_MIB, 1);
+    end_run();
+    ck_assert_int_eq(site_of(compare(), "load", 5)->kind, MT_DIFF_GROWN);
+}
+END_TEST
+
 START_TEST(more_allocations_are_growth)
 {
     begin_run();
@@ -336,6 +353,7 @@ int main(void)
     tcase_add_test(cases, what_is_new_and_what_is_gone_is_said);
     tcase_add_test(cases, what_is_freed_later_is_no_growth);
     tcase_add_test(cases, more_allocations_are_growth);
+    tcase_add_test(cases, larger_blocks_are_growth_where_there_were_none);
     tcase_add_test(cases, what_runs_differ_by_themselves_is_noise);
     tcase_add_test(cases, what_exceeds_noise_is_reported);
     tcase_add_test(cases, ranks_are_compared_with_themselves);
