@@ -64,6 +64,9 @@ static void print_extent(const struct mt_page *page)
     else if (survey->complete)
         fputs(", none lost", page->out);
     putc('\n', page->out);
+    if (mt_begins_late(page->definitions))
+        fputs("Recording began during the run; what was allocated before has no lines.\n",
+              page->out);
     char text[WIDTH * 4 + 1];
     if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
         fprintf(page->out, "Dropped because only the newest events are kept: %s.\n", text);

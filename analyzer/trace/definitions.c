@@ -286,6 +286,11 @@ bool mt_is_from_before(const struct mt_definitions *d, uint32_t stack)
     return stack && stack == d->before;
 }
 
+bool mt_begins_late(const struct mt_definitions *d)
+{
+    return d->before;
+}
+
 static int add_thread(struct mt_definitions *d, const struct mt_definition *definition)
 {
     int rc = reserve(d, &d->threads, &d->n_threads, &d->threads_capacity, definition->id,

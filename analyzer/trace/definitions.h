@@ -109,6 +109,9 @@ static inline uint32_t mt_stack_place(const struct mt_definitions *definitions, 
 /* Return whether a stack is that of blocks which were allocated before the recording began. */
 bool mt_is_from_before(const struct mt_definitions *definitions, uint32_t stack);
 
+/* Return whether there are such blocks: the recording began during the run. */
+bool mt_begins_late(const struct mt_definitions *definitions);
+
 /* Keys of what memtap import notes: what it was made of, and the bytes that a profiler's totals
  * have from before its first event, of which nothing else is known. */
 #define MT_IMPORTED "imported"

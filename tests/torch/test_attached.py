@@ -47,6 +47,8 @@ def check_full(first):
         peak = json_of("report", trace)["peak"]
         harness.equal("the peak", (peak["allocated"], peak["unseen"]), (peaks["allocated"], 0))
         harness.equal("its parameters", peak["categories"]["parameters"], ready["parameters"])
+        said = harness.must_run([harness.MEMTAP, "report", trace]).stdout
+        harness.check("Recording began during the run" in said, "the report says so", said)
         plan = json_of("plan", trace)
         harness.check(plan["check"]["exact"], "replayed", plan["check"])
         [recorded] = [setting for setting in plan["settings"] if setting["recorded"]]

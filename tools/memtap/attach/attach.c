@@ -155,7 +155,9 @@ static int write_settings(const struct attaching *attaching, struct mt_attach_pa
                 value = output;
             }
         }
-        if (i != MT_ID_start && value && *value)
+        if (i == MT_ID_start) /* a call of the program's must not start it without its limits */
+            value = attaching->seconds || attaching->iterations ? "off" : NULL;
+        if (value && *value)
             has_room = has_room && add_setting(page, &used, setting->variable, value);
     }
     return has_room ? 0 : -E2BIG;
