@@ -516,7 +516,7 @@ async function outOfMemory(trace) {
     await page.click("#tab-held");
     await page.waitForSelector("#panel-held .box");
     const said = await page.textContent("#panel-held .said");
-    check(said.includes(` of the ${listed[1]} live at `), `what keeps memory is of the failed request: ${said}, ${listed}`);
+    check(said.includes(` ${listed[1]} live at `), `what keeps memory is of the failed request: ${said}, ${listed}`);
   }
   const where = / on device (\d+)/.exec(first)?.[1], chosen = () => page.evaluate(() => document.getElementById("device")?.selectedOptions[0].textContent);
   if (await page.$("#device")) {
