@@ -157,6 +157,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "rest", rest_json(&story->rest));
     json_object_set_new(object, "suggestions", suggestions(story));
     json_object_set_new(object, "tried", tried_json(&story->tried));
+    json_object_set_new(object, "remark", mt_json_remark(analysis));
     json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(object, "all", all(analysis));
     return mt_json_print(out, object, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parts.h"
 #include "analyzer/classify/tracker.h"
+#include "analyzer/remarks/remark.h"
 #include "trace-format/dtypes.h"
 
 static json_t *parts(const struct mt_balance_part *part, size_t n)
@@ -324,4 +325,16 @@ json_t *mt_json_cached(const struct mt_definitions *definitions, const struct mt
                      mt_json_number(cached->others), "whole_segments",
                      mt_json_number(cached->whole), "pieces", mt_json_number(cached->in_pieces),
                      "sharing", mt_json_number(cached->sharing), "pools", pools);
+}
+
+json_t *mt_json_remark(const struct mt_analysis *analysis)
+{
+    struct mt_remark remark;
+    if (mt_remark_find(&remark, analysis) || !remark.kind)
+        return json_null();
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kind", mt_remark_name(remark.kind),
+                     "device", mt_json_index(remark.device), "bytes", mt_json_number(remark.bytes),
+                     "blocks", mt_json_number(remark.blocks), "line",
+                     mt_json_frame(analysis->replay.definitions, remark.line), "rule",
+                     mt_json_text_or_null(remark.rule ? remark.rule->name : ""));
 }

@@ -34,6 +34,9 @@ json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
 json_t *mt_json_loop(const struct mt_turns *turns);
 json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth);
 
+/* Return {kind, device, bytes, blocks, line, rule} of remark.h, or null. */
+json_t *mt_json_remark(const struct mt_analysis *analysis);
+
 /* Return the largest first, those that pass the filter. */
 json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,
                            const struct mt_filter *filter);

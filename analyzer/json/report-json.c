@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/classify/tracker.h"
 #include "analyzer/findings/oom.h"
-#include "analyzer/remarks/remark.h"
 #include "analyzer/report/report.h"
 #include "parts.h"
 
@@ -330,18 +329,6 @@ static json_t *unsimulated(const struct mt_replay *replay)
         mt_json_number(unknown->fastest_workspaces), "workspaces_by", cudnn, "lines", lines);
 }
 
-static json_t *remark(const struct mt_analysis *analysis)
-{
-    struct mt_remark remark;
-    if (mt_remark_find(&remark, analysis) || !remark.kind)
-        return json_null();
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kind", mt_remark_name(remark.kind),
-                     "device", mt_json_index(remark.device), "bytes", mt_json_number(remark.bytes),
-                     "blocks", mt_json_number(remark.blocks), "line",
-                     mt_json_frame(analysis->replay.definitions, remark.line), "rule",
-                     mt_json_text_or_null(remark.rule ? remark.rule->name : ""));
-}
-
 json_t *mt_report_object(const struct mt_analysis *analysis)
 {
     const struct mt_survey *survey = &analysis->replay.survey;
@@ -355,7 +342,7 @@ json_t *mt_report_object(const struct mt_analysis *analysis)
         peak(mt_analysis_main_device(analysis)), "devices", devices(analysis), "out_of_memory",
         out_of_memory(&analysis->replay), "oddities", oddities(&analysis->replay.oddities));
     struct mt_ended ended = mt_analysis_ended(analysis);
-    json_object_set_new(object, "remark", remark(analysis));
+    json_object_set_new(object, "remark", mt_json_remark(analysis));
     json_object_set_new(object, "ended", mt_json_ended(&ended));
     json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(object, "host_growth",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remark.h"
+#include "analyzer/findings/oom.h"
 #include "analyzer/model/user-line.h"
 
 #include <errno.h>
@@ -77,11 +78,13 @@ static bool is_private(const struct mt_replay *replay, const struct mt_device *d
 
 enum { PREVIOUS = 1, NEXT, OLDER };
 
-/* Return when a block was allocated, by the turns of the program's loop. */
-static uint32_t turn_of(const struct mt_turns *turns, const struct mt_block *block, uint32_t now)
+/* Return when a block was allocated, by the turns of the program's loop. Where memory ran out, the
+ * run may end before one is freed. */
+static uint32_t turn_of(const struct mt_turns *turns, const struct mt_block *block, uint32_t now,
+                        const struct mt_oom *failed)
 {
     uint32_t turn = mt_turns_at(turns, mt_block_event(block));
-    bool is_freed = block->evidence & MT_SAW_END;
+    bool is_freed = failed || block->evidence & MT_SAW_END;
     return turn == now ? NEXT : turn && turn + 1 == now && is_freed ? PREVIOUS : OLDER;
 }
 
@@ -91,6 +94,16 @@ static uint64_t sum_of(const struct mt_sums *sums, uint32_t place, uint32_t turn
         if (sums->sum[i].key[0] == place && sums->sum[i].key[1] == turn)
             return sums->sum[i].bytes;
     return 0;
+}
+
+/* Add the request that failed, as the next turn's. 0 or -ENOMEM. */
+static int add_failed(struct mt_sums *sums, const struct mt_definitions *definitions,
+                      const struct mt_oom *failed)
+{
+    uint32_t line = mt_oom_line(definitions, failed);
+    return mt_sums_add(
+        sums, failed->wanted,
+        &(struct mt_sum){.key = {mt_stack_place(definitions, line), NEXT}, .stack = line});
 }
 
 /* Find the line that has allocated as much again in this turn of the loop as is still live of the
@@ -103,6 +116,8 @@ static int find_previous(struct mt_remark *remark, const struct mt_replay *repla
     const struct mt_definitions *definitions = device->context.definitions;
     const struct mt_turns *turns = device->spans ? device->spans->turns : NULL;
     uint32_t now = turns && !turns->are_steps ? mt_turns_at(turns, device->at.event) : 0;
+    const struct mt_oom *failed =
+        replay->question.moment.kind == MT_AT_OOM ? mt_replay_last_oom(replay) : NULL;
     struct mt_sums sums = {0};
     int rc = 0;
     if (now < 2 || turns->threads || device->growth.per_iteration ||
@@ -111,12 +126,14 @@ static int find_previous(struct mt_remark *remark, const struct mt_replay *repla
     for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
         const struct mt_verdict *verdict = &device->verdicts[i];
         uint32_t line = mt_line_stack(definitions, verdict->block);
-        uint32_t turn = turn_of(turns, verdict->block, now);
+        uint32_t turn = turn_of(turns, verdict->block, now, failed);
         if (mt_may_pass(verdict) && !is_private(replay, device, verdict->block))
             rc = mt_sums_add(
                 &sums, verdict->block->size,
                 &(struct mt_sum){.key = {mt_stack_place(definitions, line), turn}, .stack = line});
     }
+    if (!rc && failed && failed->device == device->device)
+        rc = add_failed(&sums, definitions, failed);
     mt_sums_sort(&sums);
     for (size_t i = 0; i < sums.n && !rc; i++) {
         const struct mt_sum *sum = &sums.sum[i];

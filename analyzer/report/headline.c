@@ -116,58 +116,54 @@ static bool is_said(const struct mt_analysis *analysis, const struct mt_remark *
            device->category[MT_CATEGORY_COPIES].bytes == remark->bytes;
 }
 
+void mt_remark_text(char *out, size_t size, const struct mt_definitions *definitions,
+                    const struct mt_remark *remark)
+{
+    static const char *const words[MT_REMARK_KINDS] = {
+        [MT_REMARK_PREVIOUS] =
+            " from the previous iteration, still live while the next is allocated by ",
+        [MT_REMARK_RECOMPUTED] = " that backward recomputes at once for the checkpoint at ",
+        [MT_REMARK_GRADIENTS] = " of gradients for parameters that no PyTorch optimizer updates in "
+                                "this run, mostly from ",
+        [MT_REMARK_GRAPH] = " of activations saved for a backward that never comes, mostly from ",
+    };
+    char bytes[MT_SIZE_TEXT], rule[256], place[512], copies[300], safe[512];
+    const char *what = words[remark->kind];
+    mt_place_text(place, sizeof place, definitions, mt_stack_line(definitions, remark->line));
+    mt_safe_text(safe, sizeof safe, place, MOST_COLUMNS, MT_CUT_END, &plain);
+    if (remark->kind == MT_REMARK_COPIES) {
+        mt_safe_text(rule, sizeof rule, remark->rule->name, MOST_COLUMNS, MT_CUT_END, &plain);
+        snprintf(copies, sizeof copies, " of weight copies (%s%s), from ",
+                 mt_rule_guesses(remark->rule) ? "a guess: " : "", rule);
+        what = copies;
+    }
+    snprintf(out, size, "%s%s%s", mt_size_text(bytes, remark->bytes), what, safe);
+}
+
 /* Say what of it the program may not need. */
 static void say_remark(const struct mt_analysis *analysis, FILE *out)
 {
+    static const char *const ends[MT_REMARK_KINDS] = {
+        [MT_REMARK_RECOMPUTED] = "; checkpoints around smaller parts recompute less at once",
+        [MT_REMARK_GRADIENTS] =
+            "; if nothing else uses these, requires_grad_(False) on the parameters avoids them",
+        [MT_REMARK_GRAPH] = "; torch.no_grad() avoids saving them",
+    };
     struct mt_remark remark;
-    char bytes[MT_SIZE_TEXT], device[MT_SIZE_TEXT], rule[256];
-    const char *end = "";
-    if (mt_remark_find(&remark, analysis) || is_said(analysis, &remark))
+    char text[MT_REMARK_TEXT], bytes[MT_SIZE_TEXT], device[MT_SIZE_TEXT];
+    if (mt_remark_find(&remark, analysis) || is_said(analysis, &remark) || !remark.kind)
         return;
-    mt_size_text(bytes, remark.bytes);
-    switch (remark.kind) {
-    case MT_REMARK_COPIES:
-        mt_safe_text(rule, sizeof rule, remark.rule->name, MOST_COLUMNS, MT_CUT_END, &plain);
-        fprintf(out, "The total includes %s of weight copies (%s%s), from ", bytes,
-                mt_rule_guesses(remark.rule) ? "a guess: " : "", rule);
-        break;
-    case MT_REMARK_PREVIOUS:
-        fprintf(out,
-                "The total includes %s from the previous iteration, still live while the next is "
-                "allocated by ",
-                bytes);
-        break;
-    case MT_REMARK_RECOMPUTED:
-        fprintf(out,
-                "The total includes %s that backward recomputes at once for the checkpoint at ",
-                bytes);
-        end = "; checkpoints around smaller parts recompute less at once";
-        break;
-    case MT_REMARK_GRADIENTS:
-        fprintf(out,
-                "The total includes %s of gradients for parameters that no PyTorch optimizer "
-                "updates in this run, mostly from ",
-                bytes);
-        end = "; if nothing else uses these, requires_grad_(False) on the parameters avoids them";
-        break;
-    case MT_REMARK_GRAPH:
-        fprintf(out,
-                "The total includes %s of activations saved for a backward that never comes, "
-                "mostly from ",
-                bytes);
-        end = "; torch.no_grad() avoids saving them";
-        break;
-    case MT_REMARK_CONTEXT:
+    if (remark.kind == MT_REMARK_CONTEXT) {
         fprintf(out,
                 "CUDA context and modules use %s on %s, which has no tensors at the peak or later; "
                 "the first tensor there was allocated by ",
-                bytes, mt_device_text(device, remark.device));
-        break;
-    default:
+                mt_size_text(bytes, remark.bytes), mt_device_text(device, remark.device));
+        put_line(out, analysis->replay.definitions, remark.line);
+        fputs(".\n", out);
         return;
     }
-    put_line(out, analysis->replay.definitions, remark.line);
-    fprintf(out, "%s.\n", end);
+    mt_remark_text(text, sizeof text, analysis->replay.definitions, &remark);
+    fprintf(out, "The total includes %s%s.\n", text, ends[remark.kind] ?: "");
 }
 
 static bool is_much_held(const struct mt_device *device, enum mt_held_kind kind)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ran out, why, and what to paste: a line each, before all evidence. */
 #include "analyzer/print/page.h"
+#include "analyzer/remarks/remark.h"
 #include "oom-report.h"
 #include "report.h"
 
@@ -331,6 +332,22 @@ static void put_keeper(FILE *out, const struct mt_oom_story *story, const struct
     put(out, text, style);
 }
 
+/* Put what the program may not need, if it is as much as the request lacks. */
+static void put_remark(FILE *out, const struct mt_oom_story *story,
+                       const struct mt_analysis *analysis, const struct mt_style *style)
+{
+    struct mt_remark remark;
+    char text[MT_REMARK_TEXT] = "Kept: ";
+    if (mt_remark_find(&remark, analysis) || remark.device != story->oom->device ||
+        remark.bytes < lacking(story))
+        return;
+    if (remark.kind != MT_REMARK_COPIES && remark.kind != MT_REMARK_PREVIOUS &&
+        remark.kind != MT_REMARK_GRADIENTS)
+        return;
+    mt_remark_text(text + 6, sizeof text - 6, analysis->replay.definitions, &remark);
+    put(out, text, style);
+}
+
 /* Put that nothing is known to help. */
 static void put_nothing(FILE *out, const struct mt_oom_story *story, bool has_more,
                         const struct mt_style *style)
@@ -361,6 +378,7 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     put_keeper(out, story, style);
     put_exception(out, story, style);
     put_rising(out, story, analysis, style);
+    put_remark(out, story, analysis, style);
     put_late(out, story, analysis, style);
     bool let_go = put_garbage(out, story, style) || put_cuda_pool(out, story, analysis, style);
     const struct mt_advice *first = remedy_from(story, 0, false);

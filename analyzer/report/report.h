@@ -82,6 +82,14 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out);
 void mt_say_cuda_pools(const struct mt_analysis *analysis, const struct mt_device *device,
                        FILE *out);
 
+struct mt_remark; /* analyzer/remarks/remark.h */
+
+/* Write "2.00 GiB of weight copies (...), from train.py:5 main" of any remark but one of kind NONE
+ * or CONTEXT. */
+#define MT_REMARK_TEXT 900u
+void mt_remark_text(char *out, size_t size, const struct mt_definitions *definitions,
+                    const struct mt_remark *remark);
+
 /* Write "64 allocations by decode.c:27 take, 4.00 MiB to 35.50 MiB, each larger than the one
  * before". */
 void mt_rising_text(char *out, size_t size, const struct mt_definitions *definitions,

@@ -51,12 +51,27 @@ def compare(forks, folder, way):
         check(f"{words}{PROGRAM.name}:{line_of(way)}" in first, f"{way}: {first}")
 
 
+def out_of_memory(forks, folder, way, mib):
+    """Where memory runs out for the lack of it, memtap oom names it, too."""
+    kind, size, words = REMARKS[way]
+    trace = Path(folder) / f"{way}-out.mtap"
+    code, output = forks.run(trace, PROGRAM, way, env={"CUDASIM_MEMORY": str(mib << 20)})
+    check(code and "OutOfMemoryError" in output, f"{way} on {mib} MiB: {code}: {output}")
+    remark = json.loads(must_run([MEMTAP, "oom", "--format", "json", trace]).stdout)["remark"]
+    equal(f"{way} on {mib} MiB: remark", remark and (remark["kind"], remark["bytes"], remark["line"]["line"]), (kind, size, line_of(way)))
+    first = " ".join(must_run([MEMTAP, "oom", trace]).stdout.split("\n\n")[0].split())
+    check(f" Kept: {size >> 20}.00 MiB " in first and f"{words}{PROGRAM.name}:{line_of(way)}" in first, f"{way} on {mib} MiB: {first}")
+
+
 def main():
     harness.need_torch()
     with harness.folder() as folder, harness.Forks() as forks:
         for way in REMARKS:
             if way != "context":
                 compare(forks, folder, way)
+        if not harness.ON_GPU:  # whose size is simulated
+            out_of_memory(forks, folder, "previous", 688)
+            out_of_memory(forks, folder, "loaded", 576)
     if not harness.ON_GPU:  # which has one
         with harness.folder() as folder, harness.Forks(before=harness.recorded("%p.mtap", gpus=2)) as forks:
             compare(forks, folder, "context")
