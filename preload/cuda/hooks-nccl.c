@@ -8,27 +8,32 @@
 #include "driver.h"
 #include "hook-records.h"
 #include "preload/loader/find-real.h"
+#include "trace-format/likely.h"
 
 #include <string.h>
 
 #define CALL_OF(api) mt_cuda_call_of(api, mt_driver_get_device())
 
-/* The caller is linked to NCCL, so that some library has the function. These calls are rare: what
- * is found is not kept. */
-static void *find(const char *symbol, const char *library)
+/* The caller is linked to NCCL, so that some library has the function. */
+static void *find(void *_Atomic *slot, const char *symbol, const char *library)
 {
-    void *real = mt_find_next(symbol, library);
+    void *real = atomic_load_explicit(slot, memory_order_relaxed);
+    if (MT_LIKELY(real))
+        return real;
+    real = mt_find_next(symbol, library);
     if (!real)
         real = mt_find_anywhere(symbol);
     if (!real)
         mt_end_without(symbol);
+    atomic_store_explicit(slot, real, memory_order_relaxed);
     return real;
 }
 
 #define REAL(name, symbol, library, result, parameters)                                            \
     static result(*real_##name(void)) parameters                                                   \
     {                                                                                              \
-        return (result(*) parameters)find(symbol, library);                                        \
+        static void *_Atomic slot;                                                                 \
+        return (result(*) parameters)find(&slot, symbol, library);                                 \
     }
 MT_NCCL_HOOKS(REAL)
 
