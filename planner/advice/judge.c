@@ -16,6 +16,9 @@
  */
 #define UNUSED_ERROR 0.5
 
+/* Two handles of cuBLAS, on an H100 or H200, which have the largest: one for each thread. */
+#define MOST_HANDLES (2 * (UINT64_C(65) << 20))
+
 /* A card that serves all is sought up to so much larger ones. */
 #define DOUBLINGS 4
 
@@ -58,6 +61,8 @@ static int try_rest(struct mt_judge *judge, const struct mt_trial *trial, uint64
         return 0;
     enum mt_reach known = is_modelled(judge) ? MT_REACH_REQUEST : MT_REACH_STEP;
     uint64_t off = mt_to_uint64((double)doubtful * MT_CUT_ERROR);
+    if (judge->rest->handles.lacks)
+        off += MOST_HANDLES;
     if (!off || judgement->reach <= known)
         return 0;
     int rc = run(judge, trial, judge->card > off ? judge->card - off : 0, &result);
