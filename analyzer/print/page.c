@@ -64,15 +64,20 @@ static void print_extent(const struct mt_page *page)
     else if (survey->complete)
         fputs(", none lost", page->out);
     putc('\n', page->out);
+}
+
+void mt_page_limits(const struct mt_page *page)
+{
+    char text[WIDTH * 4 + 1], blocks[MT_SIZE_TEXT];
+    const struct mt_survey *survey = &page->analysis->replay.survey;
     if (mt_begins_late(page->definitions))
         fputs("Recording began during the run; what was allocated before has no lines.\n",
               page->out);
-    char text[WIDTH * 4 + 1];
     if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
         fprintf(page->out, "Dropped because only the newest events are kept: %s.\n", text);
     if (survey->short_lived)
         fprintf(page->out, "Light recording: %s short-lived blocks are only counted.\n",
-                mt_count_text(lost, survey->short_lived));
+                mt_count_text(blocks, survey->short_lived));
     if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
         fprintf(page->out, "Too many to record all new ones: %s.\n", text);
     if (fit(page, mt_info(page->definitions, "definitions_refused"), text, sizeof text))
@@ -97,6 +102,7 @@ void mt_page_head(const struct mt_page *page)
 {
     print_process(page);
     print_extent(page);
+    mt_page_limits(page);
 }
 
 void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,

@@ -41,6 +41,9 @@ void mt_page_workspaces(const struct mt_page *page);
 /* Print the program, and the extent of the recording. */
 void mt_page_head(const struct mt_page *page);
 
+/* Print what the recording lacks by design: what came before it, or what it dropped. */
+void mt_page_limits(const struct mt_page *page);
+
 /* Print a bar for each category that has bytes, and what the marks before categories mean, here and
  * below. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);

@@ -107,6 +107,7 @@ export interface Exports {
   rank(): number;
   report(): number;
   headline(): number;
+  limits(): number;
   report_text(): number;
   categories(): number;
   devices(): number;
@@ -229,7 +230,7 @@ export class Analyzer {
     const spans: { [slot: number]: Span[] } = {};
     for (const device of devices) spans[device.slot] = this.take<Span[]>(this.exports.spans(device.slot));
     return {
-      name, fault, notes, categories, devices, spans,
+      name, fault, notes: notes + this.text(this.exports.limits()), categories, devices, spans,
       headline: this.text(this.exports.headline()).split("\n").filter((line) => line),
       text: this.text(this.exports.report_text()),
       report: this.take<{ [key: string]: Json }>(this.exports.report()),

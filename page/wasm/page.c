@@ -150,6 +150,19 @@ EXPORT("headline") const char *mt_web_headline(void)
     return written(write_headline);
 }
 
+static void write_limits(FILE *out)
+{
+    const struct mt_style plain = {.utf8 = 1};
+    const struct mt_page text = mt_page_of(&page.analysis, out, &plain);
+    mt_page_limits(&text);
+}
+
+/* What the recording lacks: one sentence a line. */
+EXPORT("limits") const char *mt_web_limits(void)
+{
+    return written(write_limits);
+}
+
 /* As memtap report prints it. */
 EXPORT("report_text") const char *mt_web_report_text(void)
 {

@@ -30,7 +30,7 @@ try {
       modules: analyzer.who(device.slot, "module", device.peak, 0, -1, false),
     }));
     const [main] = trace.devices;
-    return { categories: trace.categories.map((one) => one.name), report: trace.report, text: trace.text, headline: trace.headline, devices, ooms: trace.ooms,
+    return { categories: trace.categories.map((one) => one.name), report: trace.report, text: trace.text, headline: trace.headline, notes: trace.notes, devices, ooms: trace.ooms,
       spans: main ? trace.spans[main.slot] : [],
       end: main ? analyzer.table(main.slot, main.moments - 1, 0, -1).reduce((sum, row) => sum + row.bytes, 0) : 0 };
   };

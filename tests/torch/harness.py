@@ -123,6 +123,14 @@ def connect(command, environment):
                 time.sleep(0.02)
 
 
+def page_says(trace):
+    """What the page's analyzer says of a trace; None: this build has no page."""
+    tools, analyzer = os.environ.get("MEMTAP_PAGE_TOOLS", ""), os.environ.get("MEMTAP_ANALYZER", "")
+    if not tools or not analyzer or not Path(analyzer).exists():
+        return None
+    return json.loads(must_run(["node", ROOT / "tests" / "page" / "ask_analyzer.mjs", tools, analyzer, trace]).stdout)
+
+
 def marked(program, word, way):
     """The number of the line of a program that has a mark such as "LOOP evaluate"; None: there is none."""
     for number, line in enumerate(program.read_text().splitlines(), 1):

@@ -48,7 +48,10 @@ def check_full(first):
         harness.equal("the peak", (peak["allocated"], peak["unseen"]), (peaks["allocated"], 0))
         harness.equal("its parameters", peak["categories"]["parameters"], ready["parameters"])
         said = harness.must_run([harness.MEMTAP, "report", trace]).stdout
-        harness.check("Recording began during the run" in said, "the report says so", said)
+        late = "Recording began during the run; what was allocated before has no lines.\n"
+        harness.check(late in said, "the report says so", said)
+        page = harness.page_says(trace)
+        harness.equal("the page's note", page and page["notes"], page and late)
         plan = json_of("plan", trace)
         harness.check(plan["check"]["exact"], "replayed", plan["check"])
         [recorded] = [setting for setting in plan["settings"] if setting["recorded"]]

@@ -4,7 +4,6 @@ also where no backward follows it at once."""
 import csv
 import io
 import json
-import os
 import pickle
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ from harness import MEMTAP, check, equal, must_run
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import wire
 
-PAGE = Path(__file__).resolve().parents[1] / "page" / "ask_analyzer.mjs"
 PROGRAM = Path(__file__).resolve().with_name("evaluated.py")
 # The iteration after which the peak's evaluation is, and how often the program evaluates; None: it does not.
 EVALUATE = {"epochs": (4, 3), "one_line": (3, 4), "functional": (6, 1), "each": (1, 12), "after": (12, 1), "before": (0, 1),
@@ -55,10 +53,9 @@ def slices_of(picture, track):
 
 def page_says(trace):
     """The page's words for the peak, and its spans; None: this build has no page."""
-    tools, analyzer = os.environ.get("MEMTAP_PAGE_TOOLS", ""), os.environ.get("MEMTAP_ANALYZER", "")
-    if not tools or not analyzer or not Path(analyzer).exists():
+    said = harness.page_says(trace)
+    if not said:
         return None
-    said = json.loads(must_run(["node", PAGE, tools, analyzer, trace]).stdout)
     peak = said["devices"][0]["time_ns"]
     return [span for span in said["spans"] if span["time_ns"] <= peak][-1], said["spans"]
 
