@@ -107,13 +107,16 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     fputs(".\n", out);
 }
 
-/* Return whether say_what_fills has said as much: that copies of weights are the largest part. */
+/* Return whether say_what_fills has said as much: that copies of weights are the largest part, by
+ * that line. */
 static bool is_said(const struct mt_analysis *analysis, const struct mt_remark *remark)
 {
     const struct mt_device *device = mt_analysis_main_device(analysis);
-    return remark->kind == MT_REMARK_COPIES && device &&
+    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct mt_site *largest = device ? largest_of(device, MT_CATEGORY_COPIES) : NULL;
+    return remark->kind == MT_REMARK_COPIES && largest &&
            largest_category(device) == MT_CATEGORY_COPIES &&
-           device->category[MT_CATEGORY_COPIES].bytes == remark->bytes;
+           mt_stack_place(d, largest->stack) == mt_stack_place(d, remark->line);
 }
 
 void mt_remark_text(char *out, size_t size, const struct mt_definitions *definitions,
