@@ -170,6 +170,33 @@ static const char *keep(struct mt_symbols *symbols, char *text)
     return text ? symbols->texts[symbols->n_texts++] = text : NULL;
 }
 
+/* Take "/./" and "/folder/.." out of a path in place. */
+static void shorten(char *path)
+{
+    for (char *at = path; (at = strstr(at, "/."));) {
+        size_t skip = at[2] == '/' ? 2 : at[2] == '.' && at[3] == '/' ? 3 : 0;
+        char *from = at + skip;
+        if (!skip) {
+            at++;
+            continue;
+        }
+        while (skip == 3 && at > path && *--at != '/')
+            ;
+        memmove(at, from, strlen(from) + 1);
+    }
+}
+
+/* Return a source file's path; what a compiler was given may be relative to its own folder. */
+static const char *source_path(struct mt_symbols *symbols, Dwfl_Line *place, const char *file)
+{
+    const char *folder = file && *file != '/' ? dwfl_line_comp_dir(place) : NULL;
+    char *path;
+    if (!folder || *folder != '/' || asprintf(&path, "%s/%s", folder, file) < 0)
+        return file;
+    shorten(path);
+    return keep(symbols, path) ?: file;
+}
+
 int mt_symbols_find(struct mt_symbols *symbols, struct mt_trace_image image, uint64_t address,
                     struct mt_symbol *out)
 {
@@ -183,7 +210,8 @@ int mt_symbols_find(struct mt_symbols *symbols, struct mt_trace_image image, uin
     *out = (struct mt_symbol){keep(symbols, mt_function_name(function->name)), NULL, 0};
     Dwfl_Line *place = dwfl_module_getsrc(file->handle, address + file->bias);
     if (place)
-        out->file = dwfl_lineinfo(place, NULL, &line, NULL, NULL, NULL);
+        out->file =
+            source_path(symbols, place, dwfl_lineinfo(place, NULL, &line, NULL, NULL, NULL));
     out->line = out->file && line > 0 ? (uint32_t)line : 0;
     return out->function ? 0 : -ENOMEM;
 }

@@ -60,7 +60,8 @@ static const char *last_name(const char *function)
     return dot ? dot + 1 : function;
 }
 
-/* How often a line of a path does what is next in it: calls a function; at its end, anything. */
+/* How often a line of a path does what is next in it: calls a function; at its end, anything. Each
+ * call of a native line has a stack of its own. */
 enum times { ONCE, ONCE_A_CALL, SEVERAL };
 
 static enum times times_of(struct mt_loop_finder *f, const struct mt_loop_node *node,
@@ -68,7 +69,7 @@ static enum times times_of(struct mt_loop_finder *f, const struct mt_loop_node *
 {
     const uint32_t *path = f->pool + node->path;
     const struct mt_source_facts *source = source_of(f, path[depth]);
-    if (!source || !*source->twice)
+    if (!source || !*source->twice || frame_of(f, path[depth])->is_native)
         return ONCE;
     if (depth + 1 == node->depth)
         return strcmp(source->twice, "*") ? SEVERAL : ONCE_A_CALL;
@@ -223,13 +224,15 @@ static unsigned unknown_loop(struct mt_loop_finder *f, uint32_t stack, unsigned 
 }
 
 /* Return what it means that a line has begun again what it calls: a turn of the innermost loop
- * around it, or around its callers' lines; nothing if a line on the way calls it several times. */
+ * around it, or around its callers' lines; nothing if a line on the way calls it several times. A
+ * native line may be in a loop where its source shows none: inlined code, or a loop that begins
+ * within a line; it rather is than what has called the program. */
 static struct mt_turned climb(struct mt_loop_finder *f, const struct mt_loop_node *node, int depth,
                               enum mt_turn_sign sign)
 {
     const uint32_t *path = f->pool + node->path;
     uint32_t loops[MT_SOURCE_DEPTH];
-    int unknown = -1;
+    int unknown = -1, native = -1;
     bool is_doubtful = false;
     for (int i = depth; i >= 0; i--) {
         bool is_known;
@@ -248,11 +251,16 @@ static struct mt_turned climb(struct mt_loop_finder *f, const struct mt_loop_nod
         }
         if (!is_known && unknown < 0)
             unknown = i;
+        if (is_known && native < 0 && frame_of(f, path[i])->is_native)
+            native = i;
     }
+    if (native >= 0 && (unknown < 0 || (!unknown && !frame_of(f, path[0])->line)))
+        unknown = native;
+    bool is_by_address = frame_of(f, path[node->depth - 1])->is_native;
     if (unknown < 0 || sign == MT_TURN_OTHER_AGAIN)
         return turn(0, sign);
     return turn(unknown_loop(f, path[unknown], (unsigned)unknown, frame_of(f, path[unknown])->line),
-                sign == MT_TURN_AGAIN ? MT_TURN_PERHAPS_AGAIN : sign);
+                sign == MT_TURN_AGAIN && !is_by_address ? MT_TURN_PERHAPS_AGAIN : sign);
 }
 
 /* Return the innermost loop around two lines of a function; 0: none, or unknown. */
@@ -269,6 +277,17 @@ static uint32_t common_loop(struct mt_loop_finder *f, uint32_t a, uint32_t b, bo
     return 0;
 }
 
+/* Return whether a function is native, and has no caller with a line: main, or a thread's first
+ * one. Its source may not show the loop, but what has called it has none. */
+static bool is_first(struct mt_loop_finder *f, const struct mt_loop_node *node, unsigned depth)
+{
+    if (!frame_of(f, f->pool[node->path + depth])->is_native)
+        return false;
+    while (depth && !frame_of(f, f->pool[node->path + depth - 1])->line)
+        depth--;
+    return !depth;
+}
+
 /* Return what it means that a function goes from one of its lines to another one. */
 static struct mt_turned between_lines(struct mt_loop_finder *f, const struct mt_loop_node *from,
                                       const struct mt_loop_node *to, unsigned depth)
@@ -279,6 +298,7 @@ static struct mt_turned between_lines(struct mt_loop_finder *f, const struct mt_
     uint32_t order_a = mt_address_map_get(&f->order, a), order_b = mt_address_map_get(&f->order, b);
     bool is_known, is_back = line_b <= line_a && order_b < order_a;
     uint32_t loop = common_loop(f, a, b, &is_known);
+    is_known &= !is_first(f, to, depth);
     is_back |= order_b < order_a &&
                mt_address_map_get(&f->first, child_key(caller, loop ? loop : ANY)) == order_b;
     if (!is_back)

@@ -93,11 +93,12 @@ static bool is_again(const struct mt_visitor *visitor, uint64_t code, uint64_t s
 #define NEXT 2u
 
 /* Return how sure it is that an allocation that is again what the visit began with is of another
- * call. */
+ * call. A native line that requests it from CUDA itself has been reached again. */
 static enum mt_again again_of(const struct mt_visitor *visitor, const struct mt_when *now,
-                              bool is_in_module, uint64_t number)
+                              bool is_in_module, bool is_own, uint64_t number)
 {
-    bool is_sure = is_in_module ? now->calls != visitor->calls : number - visitor->last > NEXT;
+    bool is_sure =
+        is_own || (is_in_module ? now->calls != visitor->calls : number - visitor->last > NEXT);
     return is_sure ? MT_AGAIN_SURELY : MT_AGAIN_PERHAPS;
 }
 
@@ -118,6 +119,7 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
     if (rc)
         return rc == -E2BIG ? give_up(visits) : rc;
     uint32_t node = code.node - 1;
+    bool is_own = node == event->stack && mt_stack_frame(definitions, node)->is_native;
     if (!node)
         return 0;
     struct mt_visit *last = visits->n ? &visits->visit[visits->n - 1] : NULL;
@@ -129,17 +131,17 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
         if (visits->n == MT_VISITS_MOST)
             return give_up(visits);
         uint64_t samples = visits->samples - visits->counted;
-        if (MT_APPEND(
-                visits->visit, visits->capacity, visits->n,
-                (struct mt_visit){.event = number,
-                                  .samples = samples < UINT8_MAX ? (uint8_t)samples : UINT8_MAX,
-                                  .node = node,
-                                  .thread = event->thread,
-                                  .again = again ? (uint8_t)again_of(visitor, now, code.in_module,
-                                                                     number - visits->samples)
-                                           : other_size ? MT_AGAIN_OTHER
-                                                        : MT_AGAIN_NOT,
-                                  .is_rest = !is_other && !again && !other_size}))
+        if (MT_APPEND(visits->visit, visits->capacity, visits->n,
+                      (struct mt_visit){
+                          .event = number,
+                          .samples = samples < UINT8_MAX ? (uint8_t)samples : UINT8_MAX,
+                          .node = node,
+                          .thread = event->thread,
+                          .again = again ? (uint8_t)again_of(visitor, now, code.in_module, is_own,
+                                                             number - visits->samples)
+                                   : other_size ? MT_AGAIN_OTHER
+                                                : MT_AGAIN_NOT,
+                          .is_rest = !is_other && !again && !other_size}))
             return -ENOMEM;
         last = &visits->visit[visits->n - 1];
         visits->counted = visits->samples;
