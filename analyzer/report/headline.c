@@ -334,6 +334,16 @@ static void say_host_growth(const struct mt_analysis *analysis, FILE *out)
     fputs(".\n", out);
 }
 
+/* Return the bytes that no pointer leads to any more. */
+static uint64_t lost_bytes(const struct mt_device *device)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < device->n_held; i++)
+        if (device->held[i].held.by->root == MT_HOLDER_LOST)
+            lost += device->held[i].verdict->block->size;
+    return lost;
+}
+
 /* Report leaks of a program without PyTorch, which should have freed everything. */
 static void say_leaks(const struct mt_analysis *analysis, const struct mt_device *device, FILE *out)
 {
@@ -350,6 +360,9 @@ static void say_leaks(const struct mt_analysis *analysis, const struct mt_device
               out);
         put_line(out, analysis->replay.definitions, leaks->sum[0].stack);
     }
+    uint64_t lost = lost_bytes(device);
+    if (lost)
+        fprintf(out, "; %s of it is lost: no pointer to it exists", mt_size_text(bytes, lost));
     fputs("; memtap stacks --at end shows it.\n", out);
 }
 

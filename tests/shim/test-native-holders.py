@@ -39,7 +39,15 @@ def search(how):
     with tempfile.TemporaryDirectory() as folder:
         trace = f"{folder}/t.trace"
         subprocess.run([memtap, "run", "--simulate", "h100", "-o", trace, "--", program, how], check=True)
-        return json.loads(subprocess.run([memtap, "holders", "-f", "json", trace], check=True, text=True, capture_output=True).stdout)
+        answer, report = (
+            subprocess.run([memtap, *words, trace], check=True, text=True, capture_output=True).stdout
+            for words in (["holders", "-f", "json"], ["report"])
+        )
+        answer = json.loads(answer)
+        lost = answer["devices"][0]["lost"]
+        said = re.findall(r"; (\S+ \S+) of\s+it\s+is\s+lost:", report)
+        assert said == [f"{lost / 2**20:.2f} MiB"] * (lost != 0), (lost, said)
+        return answer
 
 
 def check(how, held, lost=None):
