@@ -41,7 +41,7 @@ JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam",
         "best_clones", "best_modules", "whole", "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower"]
 FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "host-copies", "checkpoint-each", "keep-nothing", "zero-grad",
             "bucket-views", "batch:1/2", "batch:1/4", "batch:1/8", "offload:optimizer", "offload:activations", "offload:parameters", "precision:autocast", "precision:bf16",
-            "optimizer:adafactor", "optimizer:sgd")
+            "optimizer:adafactor", "optimizer:sgd", "lora:16")
 # How program.py follows what campaign.py does not try.
 OPTIONS = {
     **campaign.OPTIONS,
@@ -167,6 +167,7 @@ class Job:
         parts = [] if change == "set" else [f"checkpoint:{more}"] if change == "checkpoint" else change.split("+")
         name = "+".join([*([setting] if setting else []), *parts])
         is_left = self.name == "ddp" and "offload:parameters" in parts  # instead of DDP
+        is_left |= "lora:16" in parts and self.name not in ("ddp", "embeddings")
         if is_left or any(part not in FOLLOWED and not part.startswith("checkpoint:") for part in parts):
             return [name, promised, "not tried", ""]
         code, output = self.run(plain, memory, parts, setting)

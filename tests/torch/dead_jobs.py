@@ -50,6 +50,27 @@ class Encoder(nn.Module):
         return self.head(x)
 
 
+class Adapted(nn.Module):
+    """A linear layer as peft's LoraConfig(r=16) leaves it."""
+    def __init__(self, layer):
+        super().__init__()
+        self.layer, self.a, self.b = layer, nn.Linear(layer.in_features, 16, bias=False), nn.Linear(16, layer.out_features, bias=False)
+
+    def forward(self, x):
+        return self.layer(x) + self.b(self.a(x))
+
+
+def adapted(model):
+    """The model on the card; only its adapters are trained, where that is asked for."""
+    if "lora:16" in REMEDIES:
+        model.requires_grad_(False)
+        for module in [*model.modules()]:
+            for name, layer in module.named_children():
+                if isinstance(layer, nn.Linear):
+                    setattr(module, name, Adapted(layer))
+    return model.cuda()
+
+
 class OnHost:
     """An optimizer that steps on the host, with its state there."""
     def __init__(self, model):
@@ -183,7 +204,7 @@ def wide_adam():
 
 
 def embeddings():
-    model = nn.Sequential(nn.Embedding(40000, 512), nn.Linear(512, 512)).cuda()
+    model = adapted(nn.Sequential(nn.Embedding(40000, 512), nn.Linear(512, 512)))
     optimizer = adam(model)
     for _ in range(3):
         step(model, optimizer, model(torch.zeros(64, dtype=torch.long, device="cuda")).mean())
@@ -425,7 +446,7 @@ def cache():
 # DistributedDataParallel.
 def ddp():
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
-    model = DistributedDataParallel(Tower(2048, 8).cuda(), gradient_as_bucket_view="bucket-views" in REMEDIES)
+    model = DistributedDataParallel(adapted(Tower(2048, 8)), gradient_as_bucket_view="bucket-views" in REMEDIES)
     model.register_comm_hook(None, noop_hook)  # the fake group has no sums
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(3):
