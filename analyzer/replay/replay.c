@@ -188,11 +188,14 @@ static inline int visit(struct mt_replay *replay, const struct mt_event *event)
                           replay->present.thread->at.phase, replay->events);
 }
 
-/* Note a visit of a program without PyTorch: with it, CUDA's allocations are segments. */
+/* Note a visit of a program without PyTorch: with it, CUDA's allocations are segments, which depend
+ * on what is cached. */
 static int visit_cuda(struct mt_replay *replay, const struct mt_event *event)
 {
     bool makes = event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC;
-    return makes && event->address && !replay->survey.kinds[MT_ALLOC] && !replay->present.is_before
+    bool are_segments = replay->survey.kinds[MT_ALLOC] > 0;
+    replay->visits.others += are_segments;
+    return makes && event->address && !are_segments && !replay->present.is_before
                ? visit(replay, event)
                : 0;
 }
@@ -316,12 +319,14 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         replay->reserved.limit[mt_device_slot(event->device)] = event->MEMORY_LIMIT.limit;
         return 0;
     case MT_DEVICE_MEMORY:
-        replay->visits.samples++;
+        replay->visits.others++;
         mt_replay_sample(replay, event);
         return 0;
     case MT_HOLDER:
+        replay->visits.others++;
         return mt_holders_add(&replay->holders, event);
     case MT_HOLDERS:
+        replay->visits.others++;
         return mt_holders_end(&replay->holders, event, replay->at_moment.is_over);
     case MT_USES:
         return mt_uses_event(&replay->uses_of_blocks, &replay->blocks, &replay->uses_of_cuda,

@@ -87,7 +87,7 @@ static int choose(const struct mt_loop_finder *f, uint64_t last)
 #define PERIOD_MOST 32u
 
 /* What a thread allocates from one visit that may begin a turn to the next; number: the event's
- * that begins it, without those that come by the clock. */
+ * that begins it, without others (visits.h). */
 struct part {
     uint64_t n, bytes, number;
 };
@@ -155,13 +155,13 @@ static size_t period_of_parts(const struct part *part, size_t n)
 static struct part *parts_of(const struct mt_turns *turns, const struct mt_visits *visits)
 {
     struct part *part = calloc(turns->n + 1, sizeof *part);
-    uint64_t samples = 0;
+    uint64_t others = 0;
     size_t i = 0;
     for (size_t k = 0; part && k < visits->n; k++) {
         const struct mt_visit *visit = &visits->visit[k];
-        samples += visit->samples;
+        others += visit->others;
         for (; i < turns->n && turns->begin[i] <= visit->event; i++)
-            part[i].number = turns->begin[i] - samples;
+            part[i].number = turns->begin[i] - others;
         if (i && visit->thread == turns->thread && !(turns->end && visit->event >= turns->end)) {
             part[i - 1].n += visit->n;
             part[i - 1].bytes += visit->bytes;

@@ -130,21 +130,21 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
     if (is_other || again || other_size || !goes_on) {
         if (visits->n == MT_VISITS_MOST)
             return give_up(visits);
-        uint64_t samples = visits->samples - visits->counted;
+        uint64_t others = visits->others - visits->counted;
         if (MT_APPEND(visits->visit, visits->capacity, visits->n,
-                      (struct mt_visit){
-                          .event = number,
-                          .samples = samples < UINT8_MAX ? (uint8_t)samples : UINT8_MAX,
-                          .node = node,
-                          .thread = event->thread,
-                          .again = again ? (uint8_t)again_of(visitor, now, code.in_module, is_own,
-                                                             number - visits->samples)
-                                   : other_size ? MT_AGAIN_OTHER
-                                                : MT_AGAIN_NOT,
-                          .is_rest = !is_other && !again && !other_size}))
+                      (struct mt_visit){.event = number,
+                                        .others = others < UINT8_MAX ? (uint8_t)others : UINT8_MAX,
+                                        .node = node,
+                                        .thread = event->thread,
+                                        .again = again        ? (uint8_t)again_of(visitor, now,
+                                                                                  code.in_module, is_own,
+                                                                                  number - visits->others)
+                                                 : other_size ? MT_AGAIN_OTHER
+                                                              : MT_AGAIN_NOT,
+                                        .is_rest = !is_other && !again && !other_size}))
             return -ENOMEM;
         last = &visits->visit[visits->n - 1];
-        visits->counted = visits->samples;
+        visits->counted = visits->others;
         visits->last_thread = event->thread;
         visits->parts++;
     }
@@ -157,7 +157,7 @@ int mt_visits_note_other(struct mt_visits *visits, const struct mt_definitions *
                                        .was_single = is_other || visitor->n == 1};
     visitor->run = now->run;
     visitor->n++;
-    visitor->last = number - visits->samples;
+    visitor->last = number - visits->others;
     last->bytes += event->size;
     last->n++;
     last->in_forward |= code.in_module;

@@ -26,7 +26,7 @@ struct mt_visit {
     uint32_t thread;
     uint32_t n;      /* allocations */
     uint8_t again;   /* enum mt_again */
-    uint8_t samples; /* events by the clock since the visit before; 255: or more */
+    uint8_t others;  /* as below, since the visit before; 255: or more */
     bool is_rest;    /* goes on with the visit before, of the same thread */
     bool in_forward; /* a module was called */
 };
@@ -39,7 +39,7 @@ struct mt_visitor {
     uint64_t first;  /* what it has in common with others of that code, */
     uint64_t size;   /* and its bytes; */
     uint64_t n;      /* allocations so far, */
-    uint64_t last;   /* and the last one's number, samples not counted */
+    uint64_t last;   /* and the last one's number, others not counted */
     bool was_single; /* the visit before had one allocation, too */
 };
 
@@ -51,9 +51,10 @@ struct mt_visits {
     size_t n, capacity;
     uint32_t parts; /* so many began, and so many turns that the program names began and ended */
     struct mt_visitor visitors[MT_VISITORS];
-    uint32_t last_thread;      /* of the last visit */
-    uint64_t samples, counted; /* events so far by the clock, not by what the program does; those
-                                * before the last visit */
+    uint32_t last_thread;     /* of the last visit */
+    uint64_t others, counted; /* events so far that come by the clock, by what is cached, or by
+                               * memtap, not by what the program does; those before the last
+                               * visit */
     struct mt_visit_code {
         uint32_t node; /* plus 1; 0: not known yet */
         bool in_module;
@@ -88,7 +89,7 @@ static inline int mt_visits_note(struct mt_visits *visits, const struct mt_defin
         return mt_visits_note_other(visits, definitions, event, now, number);
     struct mt_visit *last = &visits->visit[visits->n - 1];
     visitor->n++;
-    visitor->last = number - visits->samples;
+    visitor->last = number - visits->others;
     last->bytes += event->size;
     last->n++;
     last->in_forward |= code->in_module;

@@ -20,7 +20,7 @@ WAYS = {"evaluate": (9, None), "losses": (11, -1), "build": (7, 4 * MIB), "trial
 # What counts where turns do not, or are not known.
 OTHERS = {"train": (12, "optimizer steps"), "steps": (10, "optimizer steps"), "whole_epochs": (12, "optimizer steps"),
           "accumulation": (3, "optimizer steps"), "microbatches": (5, "optimizer steps"), "trainer": (9, "optimizer steps"),
-          "unlooped": (2, "optimizer steps"), "trainers": (12, "optimizer steps"), "bare": (7, "backward passes"), "once": (1, "forward passes"), "in_a_row": (0, "none"),
+          "unlooped": (2, "optimizer steps"), "trainers": (12, "optimizer steps"), "segments": (12, "optimizer steps"), "bare": (7, "backward passes"), "once": (1, "forward passes"), "in_a_row": (0, "none"),
           "called_twice": (0, "none")}
 # Loops that several threads run, some of them more often.
 THREADS = {"parallel", "trainers"}

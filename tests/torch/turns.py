@@ -533,6 +533,18 @@ def epoch(net, optimizer, batches):
         optimizer.zero_grad()
 
 
+def segments():
+    """PyTorch reserves another segment in every second turn."""
+    net = nn.Sequential(nn.Linear(1024, 2048), nn.Linear(2048, 1024)).cuda()
+    optimizer = torch.optim.AdamW(net.parameters())
+    for _ in range(12):  # LOOP segments
+        x = torch.ones(256, 1024, device="cuda"); out = net(x); loss = out.square().mean()  # noqa: E702
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        kept.append(out)
+
+
 def epoch_history():
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
