@@ -279,7 +279,6 @@ int mt_change_no_benchmark(struct mt_edits *edits, const char *argument, struct 
 struct attempt {
     uint64_t begin, end; /* events */
     uint32_t module;     /* with which its forward begins */
-    uint16_t thread;     /* and whose: another thread's forward is no second attempt */
 };
 
 /* Return the attempt that ended with the failed request, and what its forward began with. */
@@ -293,10 +292,8 @@ static struct attempt attempt_of(const struct mt_recording *recording, uint64_t 
     while (i && recording->turn[i - 1].phase != MT_PHASE_BACKWARD &&
            recording->turn[i - 1].phase != MT_PHASE_STEP) {
         const struct mt_turn *turn = &recording->turn[--i];
-        if (turn->phase == MT_PHASE_FORWARD && turn->module &&
-            (!attempt.module || turn->thread == attempt.thread)) {
+        if (turn->phase == MT_PHASE_FORWARD && turn->module) {
             attempt.module = turn->module;
-            attempt.thread = turn->thread;
             attempt.begin = turn->event;
         }
     }
@@ -310,8 +307,7 @@ static uint64_t again(const struct mt_recording *recording, const struct attempt
     const struct mt_turn *turn = mt_turn_after(recording, attempt->end);
     const struct mt_turn *end = mt_turns_end(recording);
     for (; turn && turn < end && turn->phase != MT_PHASE_BACKWARD; turn++)
-        if (turn->phase == MT_PHASE_FORWARD && turn->module == attempt->module &&
-            turn->thread == attempt->thread)
+        if (turn->phase == MT_PHASE_FORWARD && turn->module == attempt->module)
             return turn->event;
     return MT_EVER;
 }
@@ -341,13 +337,28 @@ static void drop_attempt(struct mt_edits *edits, const struct attempt *attempt, 
     }
 }
 
+/* Return whether several threads call modules: then it is not known which of them tries again. */
+static bool several_call(const struct mt_recording *recording)
+{
+    const struct mt_turn *first = NULL;
+    for (const struct mt_turn *turn = recording->turn; turn < mt_turns_end(recording); turn++) {
+        if (turn->phase != MT_PHASE_FORWARD || !turn->module)
+            continue;
+        first = first ? first : turn;
+        if (turn->thread != first->thread)
+            return true;
+    }
+    return false;
+}
+
 int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
                              struct mt_modelled *change)
 {
     const struct mt_recording *recording = edits->recording;
     bool is_found = false;
     (void)argument;
-    for (size_t i = 0; i < recording->n; i++) {
+    size_t n = several_call(recording) ? 0 : recording->n;
+    for (size_t i = 0; i < n; i++) {
         const struct mt_recorded_block *failed = &recording->block[i];
         if (!failed->was_caught || failed->begin == edits->asked)
             continue;
