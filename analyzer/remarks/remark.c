@@ -38,6 +38,34 @@ static void offer(struct mt_remark *remark, const struct mt_device *device,
                                  .line = sum->stack};
 }
 
+/* Blocks of one kind, together and by their lines. One of zeros is empty. */
+struct tally {
+    struct mt_sum all;
+    struct mt_sums by_line;
+};
+
+static int count_block(struct tally *tally, const struct mt_definitions *definitions,
+                       const struct mt_block *block)
+{
+    uint32_t line = mt_line_stack(definitions, block);
+    tally->all.bytes += block->size;
+    tally->all.blocks++;
+    return mt_sums_add(&tally->by_line, block->size,
+                       &(struct mt_sum){.key = {mt_stack_place(definitions, line)}, .stack = line});
+}
+
+/* Offer all blocks, with the line that has most of them, and clear the tally. */
+static void offer_tally(struct mt_remark *remark, const struct mt_device *device,
+                        enum mt_remark_kind kind, struct tally *tally)
+{
+    mt_sums_sort(&tally->by_line);
+    if (tally->by_line.n) {
+        tally->all.stack = tally->by_line.sum[0].stack;
+        offer(remark, device, kind, &tally->all);
+    }
+    mt_sums_clear(&tally->by_line);
+}
+
 /* Find the line with the most copies of parameters of one kind. 0 or -ENOMEM. */
 static int find_copies(struct mt_remark *remark, const struct mt_device *device)
 {
@@ -268,8 +296,7 @@ static int find_gradients(struct mt_remark *remark, const struct mt_replay *repl
 {
     const struct mt_definitions *definitions = device->context.definitions;
     struct mt_address_map leaves = {0};
-    struct mt_sums sums = {0};
-    struct mt_sum all = {0};
+    struct tally tally = {0};
     if (!device->spans || device->spans->iterations < LEAST_ITERATIONS || replay->trainers.differ ||
         replay->survey.kinds[MT_STEP] > device->spans->iterations)
         return 0;
@@ -279,19 +306,9 @@ static int find_gradients(struct mt_remark *remark, const struct mt_replay *repl
         if (!(block->evidence & MT_SAW_GRADIENT) || !block->leaf_stack ||
             mt_address_map_get(&leaves, block->leaf_stack) != 1)
             continue;
-        uint32_t line = mt_line_stack(definitions, block);
-        all.bytes += block->size;
-        all.blocks++;
-        rc = mt_sums_add(
-            &sums, block->size,
-            &(struct mt_sum){.key = {mt_stack_place(definitions, line)}, .stack = line});
+        rc = count_block(&tally, definitions, block);
     }
-    mt_sums_sort(&sums);
-    if (!rc && sums.n) {
-        all.stack = sums.sum[0].stack;
-        offer(remark, device, MT_REMARK_GRADIENTS, &all);
-    }
-    mt_sums_clear(&sums);
+    offer_tally(remark, device, MT_REMARK_GRADIENTS, &tally);
     mt_address_map_clear(&leaves);
     return rc == -ENOENT ? 0 : rc;
 }
@@ -319,8 +336,7 @@ static int find_graph(struct mt_remark *remark, const struct mt_replay *replay,
                       const struct mt_device *device)
 {
     uint64_t since = without_backward(replay, device);
-    struct mt_sums sums = {0};
-    struct mt_sum all = {0};
+    struct tally tally = {0};
     int rc = 0;
     if (!since || device->growth.turns)
         return 0;
@@ -329,20 +345,9 @@ static int find_graph(struct mt_remark *remark, const struct mt_replay *replay,
         if (!(block->evidence & MT_SAW_SAVED) || mt_block_event(block) < since ||
             device->verdicts[i].rule->category != MT_CATEGORY_ACTIVATIONS)
             continue;
-        uint32_t line = mt_line_stack(device->context.definitions, block);
-        all.bytes += block->size;
-        all.blocks++;
-        rc =
-            mt_sums_add(&sums, block->size,
-                        &(struct mt_sum){.key = {mt_stack_place(device->context.definitions, line)},
-                                         .stack = line});
+        rc = count_block(&tally, device->context.definitions, block);
     }
-    mt_sums_sort(&sums);
-    if (!rc && sums.n) {
-        all.stack = sums.sum[0].stack;
-        offer(remark, device, MT_REMARK_GRAPH, &all);
-    }
-    mt_sums_clear(&sums);
+    offer_tally(remark, device, MT_REMARK_GRAPH, &tally);
     return rc;
 }
 

@@ -21,13 +21,13 @@ void mt_site_place_text(char *out, size_t size, const char *file, uint32_t line,
                         const char *function, const char *operator_name);
 void mt_line_text(char *out, size_t size, const struct mt_line *line);
 
-/* Write the line that newly saves a site's blocks for backward, "net.py:7 Net.forward"; "": none.
- */
 /* Write "now held by ROOT -> STEPS", after the size and blocks if these are not all of the site;
  * "": not known, or no growth apart from noise. */
 #define MT_DIFF_HELD_TEXT (MT_HOLDER_TEXT + 100)
 void mt_diff_held_text(char out[MT_DIFF_HELD_TEXT], const struct mt_diff_site *site);
 
+/* Write the line that newly saves a site's blocks for backward, "net.py:7 Net.forward"; "": none.
+ */
 void mt_saver_text(char *out, size_t size, const struct mt_diff_site *site);
 
 /* Write a site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */

@@ -262,12 +262,14 @@ bool mt_judge_replays(const struct mt_judge *judge, const struct mt_modelled *ch
            !requests->unknown;
 }
 
-int mt_judge_peak(struct mt_judge *judge, const char *name, uint64_t *allocated)
+/* Replay the requests on a card with a change, "": none. goes_on: whether one that failed is served
+ * now, and the program would have gone on otherwise. 0 or a negative errno. */
+static int run_changed(struct mt_judge *judge, const char *name, uint64_t card,
+                       struct mt_trial_result *result, bool *goes_on)
 {
     struct mt_edits edits;
     struct mt_modelled change = {0};
     struct mt_trial trial = judge->trial;
-    struct mt_trial_result result = {0};
     struct mt_request *request = NULL;
     int rc = begin_edits(&edits, judge);
     if (!rc && *name)
@@ -275,10 +277,19 @@ int mt_judge_peak(struct mt_judge *judge, const char *name, uint64_t *allocated)
     if (!rc && *name)
         rc = edit_trial(judge, &edits, NULL, &trial, &request);
     if (!rc)
-        rc = run(judge, &trial, UINT64_MAX / 2, &result);
-    *allocated = result.peak_allocated;
+        rc = run(judge, &trial, card, result);
+    *goes_on = !rc && has_earlier(&edits);
     free(request);
     mt_edits_clear(&edits);
+    return rc;
+}
+
+int mt_judge_peak(struct mt_judge *judge, const char *name, uint64_t *allocated)
+{
+    struct mt_trial_result result = {0};
+    bool unused;
+    int rc = run_changed(judge, name, UINT64_MAX / 2, &result, &unused);
+    *allocated = result.peak_allocated;
     return rc;
 }
 
@@ -304,21 +315,10 @@ int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_allo
 
 int mt_judge_about(struct mt_judge *judge, const char *name, bool *fits)
 {
-    struct mt_edits edits;
-    struct mt_modelled change = {0};
-    struct mt_trial trial;
     struct mt_trial_result result = {0};
-    struct mt_request *request = NULL;
+    bool goes_on;
     uint64_t off = is_modelled(judge) ? mt_to_uint64((double)judge->live * MT_CUT_ERROR / 2) : 0;
-    int rc = mt_edits_begin(&edits, judge->recording);
-    if (!rc)
-        rc = mt_change_apply(&edits, name, &change);
-    if (!rc)
-        rc = edit_trial(judge, &edits, NULL, &trial, &request);
-    if (!rc)
-        rc = run(judge, &trial, judge->card > off ? judge->card - off : 0, &result);
-    *fits = !rc && result.fits && !result.diverges && !has_earlier(&edits);
-    free(request);
-    mt_edits_clear(&edits);
+    int rc = run_changed(judge, name, judge->card > off ? judge->card - off : 0, &result, &goes_on);
+    *fits = !rc && result.fits && !result.diverges && !goes_on;
     return rc == -ENOENT ? 0 : rc;
 }

@@ -149,7 +149,7 @@ static void keep_nothing_of_forwards(struct mt_edits *edits)
             next = after_forward(recording, next);
         }
         if (next < n && recording->turn[next].event < block->end && !mt_is_of_model(block) &&
-            block->category != MT_CATEGORY_KV_CACHE)
+            !mt_is_of_cache(block))
             edits->block[i].end = mt_moment_of(recording->turn[next].event);
     }
 }
@@ -337,27 +337,14 @@ static void drop_attempt(struct mt_edits *edits, const struct attempt *attempt, 
     }
 }
 
-/* Return whether several threads call modules: then it is not known which of them tries again. */
-static bool several_call(const struct mt_recording *recording)
-{
-    const struct mt_turn *first = NULL;
-    for (const struct mt_turn *turn = recording->turn; turn < mt_turns_end(recording); turn++) {
-        if (turn->phase != MT_PHASE_FORWARD || !turn->module)
-            continue;
-        first = first ? first : turn;
-        if (turn->thread != first->thread)
-            return true;
-    }
-    return false;
-}
-
 int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
                              struct mt_modelled *change)
 {
     const struct mt_recording *recording = edits->recording;
     bool is_found = false;
     (void)argument;
-    size_t n = several_call(recording) ? 0 : recording->n;
+    /* Of several threads it is not known which one tries again. */
+    size_t n = recording->several_call ? 0 : recording->n;
     for (size_t i = 0; i < n; i++) {
         const struct mt_recorded_block *failed = &recording->block[i];
         if (!failed->was_caught || failed->begin == edits->asked)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A smaller batch, or a shorter sequence: what is neither the model's nor the optimizer's shrinks.
- */
+ * A smaller cache of keys and values, of fewer or of shorter sequences. */
 #include "analyzer/support/median.h"
 #include "kinds.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,4 +329,35 @@ int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_mode
 int mt_change_sequence(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     return change_shape(edits, argument, change, true);
+}
+
+/* Return whether a request that failed was for the cache: a line that made some of it made it. */
+static bool was_for_cache(const struct mt_recording *recording,
+                          const struct mt_recorded_block *failed)
+{
+    uint32_t python = mt_stack(recording->definitions, failed->stack)->python;
+    for (size_t i = 0; failed->was_caught && python && i < recording->n; i++)
+        if (mt_is_of_cache(&recording->block[i]) &&
+            mt_stack(recording->definitions, recording->block[i].stack)->python == python)
+            return true;
+    return false;
+}
+
+/* Scale the cache alone: what else its sequences need is left as it was. */
+int mt_change_kv_cache(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    const struct mt_recording *recording = edits->recording;
+    double part = mt_change_part(argument);
+    if (part <= 0)
+        return -EINVAL;
+    if (!mt_has_cache(recording)) {
+        change->why_not = "no KV cache was recorded";
+        return -ENOENT;
+    }
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (mt_is_of_cache(block) || was_for_cache(recording, block))
+            edits->block[i].size = mt_scaled(edits->block[i].size, part);
+    }
+    return 0;
 }

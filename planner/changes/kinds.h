@@ -41,9 +41,6 @@ int mt_change_offload_idle(struct mt_edits *edits, const char *argument,
 
 int mt_change_kv_cache(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 
-/* Return whether a cache of keys and values was recorded. */
-bool mt_has_cache(const struct mt_recording *recording);
-
 /* Return whether the block is a copy of weights that the program keeps; autocast's are not. */
 bool mt_is_weight_copy(const struct mt_recorded_block *block);
 

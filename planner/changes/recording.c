@@ -39,14 +39,18 @@ static void note_turn(struct mt_recording *recording, const struct mt_replay *re
     if ((!stack && thread->at.n_nodes) || (!thread->at.n_nodes && !thread->at.python))
         return; /* accumulating gradients belongs to no module */
     uint32_t module = module_of(replay->definitions, stack);
+    if (module && phase == MT_PHASE_FORWARD) {
+        uint32_t caller = (uint32_t)(thread - replay->tracker.threads) + 1;
+        recording->several_call |= recording->caller && recording->caller != caller;
+        recording->caller = caller;
+    }
     const struct mt_turn *last =
         recording->n_turns ? &recording->turn[recording->n_turns - 1] : NULL;
     if (last && last->module == module && last->phase == phase)
         return;
     struct mt_turn *turn = ONE_MORE(recording, turn, n_turns);
     if (turn)
-        *turn = (struct mt_turn){replay->events, module,
-                                 (uint16_t)(thread - replay->tracker.threads), phase};
+        *turn = (struct mt_turn){replay->events, module, phase};
 }
 
 static void note_steps(struct mt_recording *recording, const struct mt_replay *replay)

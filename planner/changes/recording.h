@@ -61,7 +61,6 @@ struct mt_recorded_node {
 struct mt_turn {
     uint64_t event;
     uint32_t module; /* a frame; 0: none */
-    uint16_t thread; /* mt_thread_id */
     uint8_t phase;   /* enum mt_phase */
 };
 
@@ -118,6 +117,8 @@ struct mt_recording {
     size_t n_unused, unuseds_capacity;
     struct mt_recorded_uses *use; /* after mt_recording_finish in the order of begin */
     size_t n_uses, uses_capacity;
+    uint32_t caller;   /* the thread that called a module last, plus 1; 0: none has */
+    bool several_call; /* other threads did, too */
     uint64_t cut;      /* event at which the run was cut; MT_EVER: it was not */
     uint64_t quiet_ns; /* then: what is live at the cut, and was used later, may be used again */
     struct mt_address_map nodes; /* address -> 1 + place, those that live */
@@ -177,6 +178,20 @@ static inline const struct mt_turn *mt_turns_end(const struct mt_recording *reco
 static inline uint64_t mt_requested_bytes(const struct mt_recorded_block *block)
 {
     return block->size - block->unused;
+}
+
+/* Return whether it is part of a cache of keys and values; whether there is one. */
+static inline bool mt_is_of_cache(const struct mt_recorded_block *block)
+{
+    return block->category == MT_CATEGORY_KV_CACHE;
+}
+
+static inline bool mt_has_cache(const struct mt_recording *recording)
+{
+    size_t i = 0;
+    while (i < recording->n && !mt_is_of_cache(&recording->block[i]))
+        i++;
+    return i < recording->n;
 }
 
 /* Return whether it was there at the end of the last optimizer's step; without steps, of the trace.

@@ -43,9 +43,8 @@ void mt_rest_end(struct mt_resting *resting, size_t block)
 int mt_rest_turn(struct mt_resting *resting, uint32_t module, enum mt_phase phase)
 {
     struct mt_recording *recording = resting->recording;
-    return MT_APPEND(
-        recording->turn, recording->turns_capacity, recording->n_turns,
-        (struct mt_turn){.event = ++resting->now, .module = module, .phase = (uint8_t)phase});
+    return MT_APPEND(recording->turn, recording->turns_capacity, recording->n_turns,
+                     (struct mt_turn){++resting->now, module, (uint8_t)phase});
 }
 
 int mt_rest_sizes_of(struct mt_rest_sizes *sizes, const struct mt_resting *resting,

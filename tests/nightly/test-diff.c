@@ -98,13 +98,19 @@ START_TEST(what_is_new_and_what_is_gone_is_said)
 }
 END_TEST
 
-START_TEST(what_is_freed_later_is_no_growth)
+/* The old run, whose peak has nothing of what `load` allocates. */
+static void load_passes(void)
 {
     begin_run();
     pass("/u/t.py:5 load", MT_MIB, 4);
     keep("/u/t.py:9 main", 8 * MT_MIB, 1);
     end_run();
     end_old();
+}
+
+START_TEST(what_is_freed_later_is_no_growth)
+{
+    load_passes();
     begin_run();
     keep("/u/t.py:5 load", MT_MIB, 4);
     keep("/u/t.py:9 main", 8 * MT_MIB, 1);
@@ -118,11 +124,7 @@ END_TEST
 /* At another moment, and larger than all that the line ever had. */
 START_TEST(larger_blocks_are_growth_where_there_were_none)
 {
-    begin_run();
-    pass("/u/t.py:5 load", MT_MIB, 4);
-    keep("/u/t.py:9 main", 8 * MT_MIB, 1);
-    end_run();
-    end_old();
+    load_passes();
     begin_run();
     pass("/u/t.py:5 load", 3 * MT_MIB, 3);
     keep("/u/t.py:9 main", 8 * MT_MIB, 1);

@@ -5,16 +5,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-from harness import MEMTAP, Forks, check, equal, finish, folder, must_run, need_torch
+from harness import MEMTAP, Forks, check, equal, finish, folder, marked, must_run, need_torch
 
 PROGRAM = Path(__file__).with_name("held.py")
-LINES = PROGRAM.read_text(encoding="utf-8").splitlines()
 HELD = {"list": "now held by local variable `losses` of main() at held.py:",
         "attribute": "now held by local variable `net` of main() at held.py:", "garbage": "now garbage: "}
 
 
 def line_of(mark):
-    return next(i for i, line in enumerate(LINES, 1) if line.endswith(f"# {mark}"))
+    return marked(PROGRAM, "#", mark)
 
 
 def main():

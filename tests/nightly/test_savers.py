@@ -6,15 +6,14 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-from harness import MEMTAP, Forks, check, equal, finish, folder, must_run, need_torch
+from harness import MEMTAP, Forks, check, equal, finish, folder, marked, must_run, need_torch
 
 PROGRAM = Path(__file__).with_name("savers.py")
-LINES = PROGRAM.read_text(encoding="utf-8").splitlines()
 BUDGET = '[limits]\npeak = "+0 B"\n'
 
 
 def line_of(mark):
-    return next(i for i, line in enumerate(LINES, 1) if line.endswith(f"# {mark}"))
+    return marked(PROGRAM, "#", mark)
 
 
 def main():
