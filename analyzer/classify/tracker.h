@@ -53,7 +53,7 @@ struct mt_tracker {
     struct mt_address_map again;   /* stacks of the program's own after its first forward -> 1 */
     struct mt_address_map stand_for_all; /* parameters with the state of all of them -> 1 */
     const char *last_trained;            /* mt_stack_root; NULL: none yet */
-    uint64_t full;                       /* epoch in which memory ran out last, and 1; 0: none */
+    uint64_t full;                       /* epoch in which memory ran out last, plus 1; 0: none */
     int saw_parameters;                  /* the trace labels parameters */
     int saw_stepped;                     /* and tensors that optimizers update */
 };

@@ -167,7 +167,7 @@ class Page {
       button("Whole run", "show all (0)", () => store.set(whole(this.device(), store.state.is_time))),
       button("Peak", "go to the peak (p)", () => store.set({ at: this.device().peak })),
       ...(trace.devices.some((one) => one.idle) ? [make("button", { id: "needed", "aria-pressed": String(store.state.is_needed),
-        title: "leave out what no work uses at the time (n)", click: () => this.turnNeeded() }, "Only what is needed")] : []),
+        title: "leave out memory that nothing uses at that moment (n)", click: () => this.turnNeeded() }, "Only what is needed")] : []),
       search, make("span", { id: "found", class: "said", role: "status" }),
       ...pictureButtons(),
       button("?", "keys and help", () => byId<HTMLDialogElement>("help").showModal()));

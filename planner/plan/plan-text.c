@@ -36,11 +36,12 @@ static void print_state(const struct mt_plan *plan, FILE *out, const struct mt_s
     for (size_t i = 0; i < requests->n_held; i++)
         held += requests->held[i].size;
     snprintf(text, sizeof text,
-             held ? "The recording began during the run. Each setting is tried from then on, with "
-                    "the %s that PyTorch had reserved. Had it applied from the start, less or more "
-                    "might have been reserved then."
-                  : "The recording began during the run. Each setting is tried from then on, "
-                    "without the memory that PyTorch had cached.",
+             held
+                 ? "The recording began during the run. Each setting is tried from then on, with "
+                   "the %s that PyTorch had reserved. With another setting from the start, PyTorch "
+                   "might have reserved more or less by then."
+                 : "The recording began during the run. Each setting is tried from then on, "
+                   "without the memory that PyTorch had cached.",
              mt_size_text(bytes, held));
     mt_put_lines(out, style, text);
 }

@@ -57,7 +57,7 @@ const struct mt_option mt_attach_options[] = {
     VERBOSE,
     {0}};
 const struct mt_option mt_detach_options[] = {
-    {0, "tree", NULL, "also detach from the descendants of PID that are attached to", NULL,
+    {0, "tree", NULL, "also detach from the attached descendants of PID", NULL,
      mt_note_flag, offsetof(struct attaching, with_tree)},
     VERBOSE,
     {0}};
@@ -324,9 +324,8 @@ static int attach_tree(const struct attaching *attaching, pid_t pid)
         return code;
     if (!mt_target_is_there(pid))
         return mt_fail("%d: no such process", pid);
-    return mt_fail(attaching->is_detach
-                       ? "process %d: neither it nor a descendant is attached"
-                       : "process %d: neither it nor a descendant uses CUDA so far",
+    return mt_fail(attaching->is_detach ? "process %d: neither it nor a descendant is attached"
+                                        : "process %d: neither it nor a descendant uses CUDA yet",
                    pid);
 }
 
