@@ -51,15 +51,16 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
     return context;
 }
 
-static void draw_one(struct mt_replay *replay, struct mt_timeline *timeline,
-                     const struct mt_block *block, uint64_t end)
+/* Classify a block by its own evidence at its end, without other blocks. */
+static const struct mt_rule *classify(struct mt_replay *replay, const struct mt_block *block)
 {
-    enum mt_category category = mt_classify(&replay->context, block)->category;
-    mt_timeline_add(timeline, category, block->size, mt_block_event(block), end);
+    update_context(&replay->context, replay);
+    return mt_classify(&replay->context, block);
 }
 
-/* Classify a block by its own evidence at its end, without other blocks. */
-static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end)
+/* rule: of the block now; NULL: not known yet. */
+static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_t end,
+                 const struct mt_rule *rule)
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
     uint64_t event = mt_block_event(block);
@@ -69,17 +70,19 @@ static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_
         mt_timeline_wait(timeline, block);
         return;
     }
-    update_context(&replay->context, replay);
-    draw_one(replay, timeline, block, end);
+    if (!rule)
+        rule = classify(replay, block);
+    mt_timeline_add(timeline, rule->category, block->size, event, end);
 }
 
 __attribute__((noinline)) void mt_replay_draw_waiting(struct mt_replay *replay,
                                                       struct mt_timeline *timeline)
 {
-    update_context(&replay->context, replay);
-    for (size_t i = 0; i < timeline->n_waiting; i++)
-        draw_one(replay, timeline, &timeline->waiting[i].block,
-                 mt_block_event(&timeline->waiting[i].block));
+    for (size_t i = 0; i < timeline->n_waiting; i++) {
+        const struct mt_block *block = &timeline->waiting[i].block;
+        uint64_t event = mt_block_event(block);
+        mt_timeline_add(timeline, classify(replay, block)->category, block->size, event, event);
+    }
     timeline->n_waiting = 0;
 }
 
@@ -106,27 +109,29 @@ static void note_gradient(struct mt_replay *replay, const struct mt_block *block
         mt_equal_sets_add_parameter(&replay->gradients, block, 0);
 }
 
-static __attribute__((cold)) void report_life(struct mt_replay *replay,
-                                              const struct mt_block *block, int at_end)
+static __attribute__((cold)) const struct mt_rule *
+report_life(struct mt_replay *replay, const struct mt_block *block, int at_end)
 {
     const struct mt_life_watcher *lives = replay->question.lives;
-    update_context(&replay->context, replay);
-    lives->ended(lives->data, replay, block, mt_classify(&replay->context, block), at_end);
+    const struct mt_rule *rule = classify(replay, block);
+    lives->ended(lives->data, replay, block, rule, at_end);
+    return rule;
 }
 
 int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
 {
+    const struct mt_rule *rule = NULL;
     if (mt_tracker_ended(&replay->tracker, block, at_end))
         return -ENOMEM;
     if (block->birth->when.phase == MT_PHASE_BACKWARD && !saw_gradients(replay))
         note_gradient(replay, block);
     watch(replay, block);
     if (replay->question.lives)
-        report_life(replay, block, at_end);
+        rule = report_life(replay, block, at_end);
     if (replay->question.whole_run)
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
                         at_end);
-    draw(replay, block, at_end ? UINT64_MAX : replay->events);
+    draw(replay, block, at_end ? UINT64_MAX : replay->events, rule);
     return 0;
 }
 
