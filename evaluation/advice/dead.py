@@ -38,10 +38,11 @@ PROGRAMS = [
 ]
 # Of tests/torch/dead_jobs.py.
 JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam", "embeddings", "retry", "retry_kept", "retry_encoder", "loaded", "best",
-        "best_clones", "best_modules", "whole", "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower"]
+        "best_clones", "best_modules", "whole", "whole_encoder", "outputs", "losses", "kept_gradients", "decode", "cache", "ddp", "deep", "tower",
+        "vocabulary", "vocabulary_tied"]
 FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "host-copies", "checkpoint-each", "keep-nothing", "zero-grad",
             "bucket-views", "batch:1/2", "batch:1/4", "batch:1/8", "offload:optimizer", "offload:activations", "offload:parameters", "precision:autocast", "precision:bf16",
-            "optimizer:adafactor", "optimizer:sgd", "lora:16")
+            "optimizer:adafactor", "optimizer:sgd", "lora:16", "chunked-loss:16")
 # How program.py follows what campaign.py does not try.
 OPTIONS = {
     **campaign.OPTIONS,
@@ -58,6 +59,7 @@ OPTIONS = {
     "precision:bf16": ["--dtype", "bfloat16"],
     "sequence:1/2": ["--length-scale", "0.5"],
     "no-grad": ["--no-grad"],
+    "chunked-loss:16": ["--loss-chunks", "16"],
 }
 # Of what the same run reserves on a card that is large enough.
 PARTS = (0.35, 0.6, 0.8, 0.95)
@@ -91,7 +93,7 @@ def is_kept(promised, first, again, same_calls):
     if again["ended"] == "whole":
         return True
     far = promised.removeprefix("through ")
-    if far == "the next iteration":
+    if far == "two such iterations":
         return at >= (step + 1, PHASES.index("optimizer"), 0)
     if PHASES[first["at"][1]] == "evaluation":
         return at >= (step + 1, 0, 0)
@@ -182,10 +184,10 @@ class Job:
             made = [int(re.search(r"^allocations (\d+)", text, re.M)[1]) for text in (before, output)]
             times = made[1] - made[0] if same_calls else output.count("came ") - before.count("came ")
             return "yes" if times > 0 else "NO" if same_calls or times < 0 else ""
-        far = {"this forward": "forward", "this backward": "backward", "this iteration": "step", "the next iteration": "step"}
+        far = {"this forward": "forward", "this backward": "backward", "this iteration": "step", "two such iterations": "step"}
         mark = far.get(promised.removeprefix("through "), "")
         times = output.count("came " + mark) - before.count("came " + mark)
-        least = 2 if promised == "through the next iteration" else 1
+        least = 2 if promised == "through two such iterations" else 1
         return "yes" if code == 0 or times >= least or (mark and output.count("came evaluation") > before.count("came evaluation")) else "NO"
 
 

@@ -2,7 +2,7 @@
 """Trains a small model in many ways, so that memory runs out in many ways, and says how far it got: its last line is
 JSON, {"ended": "whole" or "oom", "at": [step, phase, blocks done], "allocations": N, "peak": bytes}. What advice would have
 a user change is an option: --batch-scale, --length-scale, --checkpoint, --checkpoint-modules, --optimizer, --set-to-none, --forget,
---autocast, --dtype, --offload."""
+--autocast, --dtype, --offload, --loss-chunks."""
 import argparse
 import contextlib
 import fnmatch
@@ -21,6 +21,7 @@ from torch.utils.checkpoint import checkpoint
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "planner"))
 import changed
+import models
 
 progress = [0, 0, 0]
 
@@ -193,6 +194,9 @@ def train(args):
     if args.checkpoint_modules:
         checkpoint_modules(model, args.checkpoint_modules)
     worked_on, optimizer = make_optimizer(args, model)
+    head = None
+    if args.loss_chunks > 1:
+        head, model.head = model.head, nn.Identity()
     batch = max(1, int(args.batch * args.batch_scale))
     side = torch.cuda.Stream() if args.streams else None
     kept = []
@@ -214,7 +218,10 @@ def train(args):
             with torch.autocast("cuda", torch.bfloat16, enabled=args.autocast):
                 out = model(x)
                 reach(step, "loss")
-                loss = F.cross_entropy(out.flatten(0, 1), x.flatten()) if args.model == "language" else out.float().square().mean()
+                if head:
+                    loss = models.chunked_loss(head, out, x, args.loss_chunks)
+                else:
+                    loss = F.cross_entropy(out.flatten(0, 1), x.flatten()) if args.model == "language" else out.float().square().mean()
                 del out
             reach(step, "backward")
             loss.backward()
@@ -261,6 +268,7 @@ def main():
     parser.add_argument("--offload", choices=["activations", "optimizer", "parameters"], action="append", default=[], help="to the host")
     parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--checkpoint", action="store_true")
+    parser.add_argument("--loss-chunks", type=int, default=1, help="of a language model's head and loss")
     parser.add_argument("--checkpoint-modules", help="those of these names, such as blocks.*.rows")
     parser.add_argument("--streams", action="store_true", help="data comes on another stream")
     parser.add_argument("--set-to-none", type=int, default=1)

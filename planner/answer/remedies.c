@@ -37,6 +37,8 @@ static const struct mt_remedy remedies[] = {
      true, "time: a step updates parameters one by one"},
     {"checkpoint:", MT_COSTS_TIME, "torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False) for each call of %s",
      true, "time: %s runs again in backward"},
+    {"chunked-loss:", MT_COSTS_TIME, "head and loss on 1/%s of the tokens at a time, each part under torch.utils.checkpoint.checkpoint",
+     true, "time: the head runs again in backward"},
     {"offload:activations", MT_COSTS_TIME, "with torch.autograd.graph.save_on_cpu(pin_memory=True): around forward",
      true, "time: saved tensors go to the host and back"},
     {"offload:optimizer", MT_COSTS_TIME, "run the optimizer step on the CPU, and keep its state there",

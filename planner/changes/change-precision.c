@@ -63,14 +63,20 @@ static void widen(struct mt_edits *edits, const struct mt_recorded_node *node)
         mt_edits_add(edits, made - 1, made + MT_WITHIN, output->size);
 }
 
+/* Return whether most parameters have 16 bits; those that model.bfloat16() made them of do not
+ * count, since they are gone. */
 static bool has_narrow_weights(const struct mt_recording *recording)
 {
-    uint64_t narrow = 0, all = 0;
-    for (size_t i = 0; i < recording->n; i++)
-        if (recording->block[i].category == MT_CATEGORY_PARAMETERS) {
-            all += recording->block[i].size;
-            narrow += mt_recorded_width(&recording->block[i]) < 4 ? recording->block[i].size : 0;
-        }
+    double narrow = 0, all = 0;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block->category != MT_CATEGORY_PARAMETERS)
+            continue;
+        uint64_t end = block->end < recording->events ? block->end : recording->events;
+        double lived = (double)block->size * (double)(end - block->begin);
+        all += lived;
+        narrow += mt_recorded_width(block) < 4 ? lived : 0;
+    }
     return narrow > all / 2;
 }
 

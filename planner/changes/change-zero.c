@@ -151,7 +151,7 @@ struct sharding {
 
 static uint32_t group_of(const struct sharding *sharding, const struct mt_recorded_block *block)
 {
-    return block->module ? *(uint32_t *)mt_by_id(&sharding->groups.of_frame, block->module) : 0;
+    return mt_shard_group(&sharding->groups, block->module);
 }
 
 static uint64_t part(const struct sharding *sharding, uint64_t bytes)

@@ -35,6 +35,8 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_SAVED, mt_change_checkpoint},
     {"checkpoint-each", NULL, NULL, "each numbered layer under a checkpoint runs again when its own backward begins", 10,
      MT_REBUILDS_SAVED, mt_change_checkpoint_each},
+    {"chunked-loss", "CHUNKS", "16", "head and loss run on so many parts of the tokens, one after the other, each again in backward (use_reentrant=False)", 50,
+     MT_REBUILDS_LOSS, mt_change_chunked_loss},
     {"lora", "RANK", "16", "adapters next to the linear layers of numbered modules; everything else is frozen", 10,
      MT_REBUILDS_OPTIMIZER | MT_REBUILDS_GRADIENTS | MT_REBUILDS_PLACES | MT_REBUILDS_SAVED, mt_change_lora},
     {"optimizer", "adamw|adamw-fused|adamw-for-loop|adam8bit|adafactor|sgd|sgd-momentum", "adamw-fused adamw-for-loop adam8bit adafactor sgd",

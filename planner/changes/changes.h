@@ -35,7 +35,8 @@ enum mt_rebuilt {
     MT_REBUILDS_LEFT_BEHIND = 128, /* what an iteration keeps */
     MT_REBUILDS_EVALUATION = 256,  /* what an evaluation, or an attempt that failed, keeps */
     MT_REBUILDS_COPIES = 512,      /* copies of weights */
-    MT_REBUILDS_SEARCHES = 1024    /* workspaces in which cuDNN searches */
+    MT_REBUILDS_SEARCHES = 1024,   /* workspaces in which cuDNN searches */
+    MT_REBUILDS_LOSS = 2048        /* logits, and what is made of them */
 };
 
 /* A kind of change, named KIND:ARGUMENT. Of several the first rows are applied first: each edits

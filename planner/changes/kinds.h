@@ -18,6 +18,8 @@ int mt_change_zero3(struct mt_edits *edits, const char *argument, struct mt_mode
 int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_checkpoint_each(struct mt_edits *edits, const char *argument,
                               struct mt_modelled *change);
+int mt_change_chunked_loss(struct mt_edits *edits, const char *argument,
+                           struct mt_modelled *change);
 int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
 int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
@@ -125,6 +127,24 @@ int mt_modules_number(struct mt_by_id *of_frame, const struct mt_recording *reco
 /* Find the groups. 0 or -ENOMEM; to be freed by mt_shard_groups_clear. */
 int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recording *recording);
 void mt_shard_groups_clear(struct mt_shard_groups *groups);
+
+/* Return the layer of a module's frame; 0: of none. */
+static inline uint32_t mt_shard_group(const struct mt_shard_groups *groups, uint32_t frame)
+{
+    return frame ? *(uint32_t *)mt_by_id(&groups->of_frame, frame) : 0;
+}
+
+/* The head of a language model: the parameter outside its layers, as large as the one before them
+ * (the embedding) or that one itself. */
+struct mt_head {
+    size_t parameter; /* index of its newest block */
+    uint64_t width;   /* of a row of what the last layer returns, in elements */
+    uint64_t columns; /* of the logits */
+};
+
+/* Find the head of the model that has the layer. Return whether there is one. */
+bool mt_head_find(struct mt_head *head, const struct mt_recording *recording,
+                  const struct mt_shard_groups *groups, uint32_t group);
 
 /* Return the length of a layer's path, "layers.3" of "layers.3.mlp"; 0: the path has no number. */
 size_t mt_layer_size(const char *path);

@@ -263,50 +263,6 @@ static size_t count_called(const struct mt_resting *resting, size_t end, uint32_
     return n;
 }
 
-static uint64_t elements_of(const struct mt_recorded_block *block)
-{
-    return mt_recorded_elements(block);
-}
-
-/* Count the layer's parameters with this many elements. */
-static size_t count_of(const struct mt_resting *resting, uint32_t group, uint64_t elements)
-{
-    const struct mt_recording *recording = resting->recording;
-    size_t n = 0;
-    for (size_t i = 0; i < recording->n; i++)
-        n += recording->block[i].category == MT_CATEGORY_PARAMETERS &&
-             elements_of(&recording->block[i]) == elements &&
-             group_of(resting, &recording->block[i]) == group;
-    return n;
-}
-
-/* Return the layer's width: the most frequent length of its vectors (norms and biases), the longer
- * of equals. Routers and heads have other lengths. No vector's square exceeds the largest matrix.
- * 0: no parameters. */
-static uint64_t width_of(const struct mt_resting *resting, uint32_t group)
-{
-    const struct mt_recording *recording = resting->recording;
-    uint64_t most = 0, width = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < recording->n; i++)
-        if (recording->block[i].category == MT_CATEGORY_PARAMETERS &&
-            group_of(resting, &recording->block[i]) == group &&
-            elements_of(&recording->block[i]) > most)
-            most = elements_of(&recording->block[i]);
-    for (size_t i = 0; i < recording->n; i++) {
-        uint64_t elements = elements_of(&recording->block[i]);
-        if (recording->block[i].category != MT_CATEGORY_PARAMETERS || !elements ||
-            elements > most / elements || group_of(resting, &recording->block[i]) != group)
-            continue;
-        size_t many = count_of(resting, group, elements);
-        if (many > n || (many == n && elements > width)) {
-            n = many;
-            width = elements;
-        }
-    }
-    return width;
-}
-
 /* Return what PyTorch's sum over the rows of the logits' gradient allocates, with a bias: each
  * block of 128 threads has 4 columns a thread, and as many blocks share a column as fill an H100
  * once, with at least 64 rows each. Below 1024 rows none do. */
@@ -317,7 +273,7 @@ static uint64_t bytes_of_sums(const struct mt_resting *resting, uint64_t rows, u
     bool has_bias = false;
     for (size_t i = 0; i < recording->n; i++)
         has_bias |= recording->block[i].category == MT_CATEGORY_PARAMETERS &&
-                    elements_of(&recording->block[i]) == columns;
+                    mt_recorded_elements(&recording->block[i]) == columns;
     uint64_t across = (columns + THREADS - 1) / THREADS;
     uint64_t blocks = across ? (ALL_BLOCKS + across - 1) / across : 0;
     blocks = blocks < rows / ROWS_OF_BLOCK ? blocks : rows / ROWS_OF_BLOCK;
@@ -325,43 +281,17 @@ static uint64_t bytes_of_sums(const struct mt_resting *resting, uint64_t rows, u
     return has_bias && rows >= ROWS_LEAST && blocks > 1 ? 4 * columns * blocks * THREADS : 0;
 }
 
-/* Find the size of a language model's logits: a row for each row of a layer's output, and a column
- * for each row of the head, which is the parameter after the layers with as many elements as the
- * one before them, or that one itself. */
 static void find_logits(struct mt_resting *resting, const struct mt_module_call *like)
 {
-    const struct mt_recording *recording = resting->recording;
+    struct mt_head head;
     const struct mt_recorded_block *output =
-        mt_recorded_at(recording, mt_call_output(recording, like));
-    uint64_t width = width_of(resting, like->group), first = MT_EVER, last = 0;
-    size_t before = SIZE_MAX, after = SIZE_MAX;
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded_block *block = &recording->block[i];
-        if (block->category != MT_CATEGORY_PARAMETERS || !group_of(resting, block))
-            continue;
-        first = block->begin < first ? block->begin : first;
-        last = block->begin > last ? block->begin : last;
-    }
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded_block *block = &recording->block[i];
-        if (block->category != MT_CATEGORY_PARAMETERS || group_of(resting, block) ||
-            elements_of(block) < 2 * width)
-            continue;
-        size_t *best = block->begin < first ? &before : block->begin > last ? &after : NULL;
-        if (best &&
-            (*best == SIZE_MAX || elements_of(block) > elements_of(&recording->block[*best])))
-            *best = i;
-    }
-    if (!output || !width || before == SIZE_MAX ||
-        (after != SIZE_MAX &&
-         elements_of(&recording->block[after]) != elements_of(&recording->block[before])))
+        mt_recorded_at(resting->recording, mt_call_output(resting->recording, like));
+    if (!output || !mt_head_find(&head, resting->recording, &resting->groups, like->group))
         return;
-    resting->head = after != SIZE_MAX ? after : before;
-    resting->logits = mt_block_of(
-        mt_to_uint64((double)output->size / (double)width *
-                     ((double)elements_of(&recording->block[resting->head]) / (double)width)));
-    resting->sums = bytes_of_sums(resting, elements_of(output) / width,
-                                  elements_of(&recording->block[resting->head]) / width);
+    resting->head = head.parameter;
+    resting->logits =
+        mt_block_of(mt_to_uint64((double)output->size / (double)head.width * (double)head.columns));
+    resting->sums = bytes_of_sums(resting, mt_recorded_elements(output) / head.width, head.columns);
 }
 
 /* Count the largest blocks after the last layer. */

@@ -10,7 +10,7 @@
 
 uint32_t mt_rest_group(const struct mt_resting *resting, uint32_t frame)
 {
-    return frame ? *(uint32_t *)mt_by_id(&resting->groups.of_frame, frame) : 0;
+    return mt_shard_group(&resting->groups, frame);
 }
 
 size_t mt_rest_make(struct mt_resting *resting, struct mt_recorded_block like)

@@ -4,7 +4,8 @@ program stand together: it is recorded once."""
 CASES = []
 # In tools/test: one of each of the more intricate kinds.
 QUICK = {("perceptron", "zero3:8"), ("conv", "checkpoint:layers.*"), ("written", "precision:autocast"), ("written", "lora:16"),
-         ("written", "batch:1/2"), ("gpt-small --ddp 8", "bucket-views")}
+         ("written", "batch:1/2"), ("gpt", "chunked-loss:16"),
+         ("gpt-small --ddp 8", "bucket-views")}
 
 
 def of(base, *changes):
@@ -21,6 +22,11 @@ of("gpt",
    ("precision:bf16", "--bf16"),
    ("checkpoint:layers.*", "--checkpoint layers.*"),
    ("checkpoint:layers.*.feed", "--checkpoint layers.*.feed"),
+   ("chunked-loss:16", "--loss-chunks 16"),
+   ("chunked-loss:4", "--loss-chunks 4"),
+   ("checkpoint:layers.*+chunked-loss:16", "--checkpoint layers.* --loss-chunks 16"),
+   ("precision:bf16+chunked-loss:16", "--bf16 --loss-chunks 16"),
+   ("batch:1/2+chunked-loss:8", "--batch 4 --loss-chunks 8"),
    ("offload:activations", "--save-on-cpu"),
    ("lora:16", "--lora 16"),
    ("batch:1/2", "--batch 4"),
@@ -57,6 +63,10 @@ of("gpt-small --ddp 8",
 of("gpt-small --accumulate 2",
    ("zero3:8", "--zero3 8"),
    ("optimizer:adam8bit", "--optimizer adam8bit"))
+of("gpt-small --accumulate 2 --batch 16",
+   ("chunked-loss:16", "--loss-chunks 16"))
+of("gpt-small --autocast --batch 16",
+   ("chunked-loss:16", "--loss-chunks 16"))
 of("gpt-small --autocast",
    ("optimizer:adam8bit", "--optimizer adam8bit"),
    ("zero3:8", "--zero3 8"),
@@ -71,6 +81,8 @@ of("llama",
    ("precision:bf16", "--bf16"),
    ("checkpoint:layers.*", "--checkpoint layers.*"),
    ("checkpoint:layers.*.attention", "--checkpoint layers.*.attention"),
+   ("chunked-loss:16", "--loss-chunks 16"),
+   ("precision:autocast+chunked-loss:32", "--autocast --loss-chunks 32"),
    ("offload:activations", "--save-on-cpu"),
    ("lora:64", "--lora 64"),
    ("sequence:1/4", "--length 256"),
@@ -86,10 +98,12 @@ of("scores",
    ("checkpoint:layers.*.attention", "--checkpoint layers.*.attention"),
    ("zero2:8", "--zero2 8"))
 of("written",
+   ("chunked-loss:16", "--loss-chunks 16"),
    ("precision:autocast", "--autocast"),
    ("lora:16", "--lora 16"),
    ("batch:1/2", "--batch-part 1/2"))
 of("experts",
+   ("chunked-loss:16", "--loss-chunks 16"),
    ("optimizer:adafactor", "--optimizer adafactor"),
    ("zero3:8", "--zero3 8"),
    ("checkpoint:layers.*.feed", "--checkpoint layers.*.feed"),

@@ -160,6 +160,7 @@ def main():
     parser.add_argument("model", choices=models.MODELS)
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw")
     parser.add_argument("--checkpoint")
+    parser.add_argument("--loss-chunks", type=int, default=1, help="of head and loss")
     parser.add_argument("--accumulate", type=int, default=1)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--batch", type=int)
@@ -178,6 +179,9 @@ def main():
     size, length = args.batch or size, args.length or length
     model, optimizer = build(args, args.longest or length)
     size, length = max(1, int(size * args.batch_part)), int(length * args.sequence_part)
+    head = None
+    if args.loss_chunks > 1:
+        head, model.head = model.head, nn.Identity()
     saved = torch.autograd.graph.save_on_cpu() if args.save_on_cpu else torch.enable_grad()
     for step in range(args.steps):
         for _ in range(args.accumulate):
@@ -185,7 +189,7 @@ def main():
             if args.bf16 and data.is_floating_point():
                 data = data.bfloat16()
             with torch.autocast("cuda", torch.bfloat16, enabled=args.autocast), saved:
-                loss = models.loss(args.model, model, data)
+                loss = models.loss(args.model, model, data, head, args.loss_chunks)
             loss.backward()
             del loss
         optimizer.step()

@@ -4,6 +4,7 @@ that makes a batch's loss."""
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 
 class Attention(nn.Module):
@@ -245,8 +246,20 @@ def batch(name, size, length):
     return torch.randn(shape, device="cuda")
 
 
-def loss(name, model, data):
+def loss_of(head, rows, tokens):
+    return F.cross_entropy(head(rows), tokens, reduction="sum")
+
+
+def chunked_loss(head, rows, tokens, chunks):
+    """The loss of a head that is not the model's, over one part of the tokens after the other."""
+    parts = zip(rows.flatten(0, 1).chunk(chunks), tokens.flatten().chunk(chunks))
+    return sum(checkpoint(loss_of, head, *part, use_reentrant=False) for part in parts) / tokens.numel()
+
+
+def loss(name, model, data, head=None, chunks=1):
     out = model(data)
+    if head:
+        return chunked_loss(head, out, data, chunks)
     if MODELS[name][0] == TEXT:
         return F.cross_entropy(out.flatten(0, 1), data.flatten())
     return F.cross_entropy(out, torch.zeros(len(out), dtype=torch.long, device="cuda"))

@@ -334,6 +334,39 @@ def whole_encoder():
         step(model, optimizer, model(torch.zeros(24, 128, dtype=torch.long, device="cuda")).mean())
 
 
+class Words(nn.Module):
+    """A language model, of 16 bits, whose loss is computed in 32."""
+    def __init__(self, is_tied):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(48000, 256), nn.Linear(256, 48000, bias=False)
+        self.blocks = nn.ModuleList(nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True, dropout=0) for _ in range(6))
+        if is_tied:
+            self.head.weight = self.embed.weight
+
+    def loss_of(self, x, tokens):
+        return F.cross_entropy(self.head(x).float(), tokens, reduction="sum")
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for block in self.blocks:
+            x = block(x)
+        rows, words = x.flatten(0, 1), tokens.flatten()
+        if "chunked-loss:16" not in REMEDIES:
+            return self.loss_of(rows, words) / words.numel()
+        return sum(checkpoint(self.loss_of, *part, use_reentrant=False) for part in zip(rows.chunk(16), words.chunk(16))) / words.numel()
+
+
+def vocabulary(is_tied=False):
+    model = prepared(Words(is_tied).cuda().bfloat16())
+    optimizer = adam(model)
+    for _ in range(3):
+        step(model, optimizer, model(torch.zeros(8 // BATCHES, 256, dtype=torch.long, device="cuda")))
+
+
+def vocabulary_tied():
+    vocabulary(True)
+
+
 # Copies of weights that need not be on the card.
 def loaded():
     """A checkpoint is loaded onto the card that it was saved from. The libraries have their handles by then."""
