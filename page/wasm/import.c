@@ -55,17 +55,6 @@ FILE *mt_unnamed_file(const char *folder)
     return fopen("unnamed", "w+");
 }
 
-/* SQLite would make the page more than twice as large. */
-int mt_import_nsight(const char *path, struct mt_script *script, struct mt_import_summary *summary,
-                     struct mt_import_error *why)
-{
-    (void)path, (void)script, (void)summary;
-    snprintf(why->text, sizeof why->text,
-             "an SQLite database, which the page cannot read; run memtap import FILE and drop the "
-             "trace");
-    return -EBADMSG;
-}
-
 /* Zstd frames that only store: a page writes traces for itself, and has no compressor. */
 #define BLOCK (128u << 10) /* zstd's most */
 

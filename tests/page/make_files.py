@@ -33,3 +33,14 @@ with zipfile.ZipFile(folder / "model.pt", "w") as archive:  # as torch.save writ
 database = sqlite3.connect(folder / "nsys.sqlite")
 database.execute("CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start)")
 database.commit()
+for name, page, n in (("small.sqlite", 512, 3000), ("large.sqlite", 65536, 9000)):  # of two levels and more, also with long rows
+    database = sqlite3.connect(folder / name)
+    database.execute(f"PRAGMA page_size = {page}")
+    database.execute('CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (name TEXT, "bytes" INTEGER DEFAULT (1 + 2), start INTEGER PRIMARY KEY, '
+                     "deviceId DECIMAL(10, 5), [address] BIGINT, memKind INT, memoryOperationType INT CHECK (memoryOperationType IN (0, 1)))")
+    database.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER NOT NULL)")
+    database.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000123456789)")
+    database.executemany("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (?, ?, ?, ?, ?, 2, ?)",
+                         [("x" * (9000 if i % 500 == 7 else 3), 4096 << i // 2 % 9, 1000 * i, i % 3, 0x7F0000000000 + (i // 2 << 21), i % 2) for i in range(n)])
+    database.commit()
+(folder / "cut.sqlite").write_bytes((folder / "small.sqlite").read_bytes()[: 20 << 10])

@@ -184,7 +184,7 @@ async function imports() {
     await answered(page);
   };
   let title = await text(page, "#title");
-  for (const name of ["new.pickle", "old.pickle", "profile.json", "profile.json.gz"]) {
+  for (const name of ["new.pickle", "old.pickle", "profile.json", "profile.json.gz", "small.sqlite", "large.sqlite"]) {
     const notes = execFileSync(memtap, ["import", "--force", "-o", trace, join(folder, name)], { encoding: "utf8" }).split("\n").slice(1).join("\n").trim();
     const wanted = JSON.parse(execFileSync(memtap, ["report", "--format", "json", trace], { encoding: "utf8" }));
     await drop(name, "ready");
@@ -194,9 +194,9 @@ async function imports() {
     check(wanted.peak.allocated > 0 && await message() === notes, `${name}: it says what is missing: ${await message()}, ${notes}`);
     title = await text(page, "#title");
     for (const [bad, said] of [["cut.pickle", /^cut\.pickle: truncated /], ["nothing.json", /contains neither a memory snapshot/], ["twice.json.gz", /compressed twice/],
-      ["cut.json.gz", /^cut\.json\.gz: invalid gzip data/], ["bomb.json.gz", /expands beyond the safety limit/], ["nsys.sqlite", /run memtap import FILE/],
+      ["cut.json.gz", /^cut\.json\.gz: invalid gzip data/], ["bomb.json.gz", /expands beyond the safety limit/], ["nsys.sqlite", /no such column: deviceId$/], ["cut.sqlite", /damaged or truncated$/],
       ["model.pt", /^model\.pt: an archive \(torch\.save\); give /]]) {
-      if (name !== "profile.json.gz" && bad !== "cut.pickle") continue; // one after each, all at the end
+      if (name !== "large.sqlite" && bad !== "cut.pickle") continue; // one after each, all at the end
       await drop(bad, "error");
       check(said.test(await message()) && !(await message()).includes("\n"), `${bad} gets a line: ${await message()}`);
       check(await page.isVisible("#timeline") && await text(page, "#title") === title, `${bad} leaves ${title}`);
