@@ -5,10 +5,10 @@
 
 #define SHAPE x, y, z, block_x, block_y, block_z, shared
 
-static inline void note(void *function, void **parameters, void **extra)
+static inline void note(void *function, void **parameters, void **extra, const unsigned grid[3])
 {
     if (mt_uses_are_on())
-        mt_uses_launch(function, parameters, extra);
+        mt_uses_launch(function, parameters, extra, grid);
 }
 
 /* Pass on a call that adds a node to a graph. */
@@ -38,7 +38,7 @@ unsigned mt_hook_cu_graph_node(void **node, void *graph, const void *before, con
     unsigned mt_hook_##name(void *function, MT_SHAPE, void *stream, void **parameters,             \
                             void **extra)                                                          \
     {                                                                                              \
-        note(function, parameters, extra);                                                         \
+        note(function, parameters, extra, (const unsigned[]){x, y, z});                            \
         return MT_DRIVER_REAL(name)                                                                \
                    ? MT_DRIVER_NOW(name)(function, SHAPE, stream, parameters, extra)               \
                    : MT_CUDA_NO_FUNCTION;                                                          \
@@ -49,7 +49,7 @@ LAUNCH(cu_launch_ptsz)
 #define LAUNCH_EX(name)                                                                            \
     unsigned mt_hook_##name(const void *shape, void *function, void **parameters, void **extra)    \
     {                                                                                              \
-        note(function, parameters, extra);                                                         \
+        note(function, parameters, extra, shape); /* which begins with the grid */                 \
         return MT_DRIVER_REAL(name) ? MT_DRIVER_NOW(name)(shape, function, parameters, extra)      \
                                     : MT_CUDA_NO_FUNCTION;                                         \
     }
@@ -59,7 +59,7 @@ LAUNCH_EX(cu_launch_ex_ptsz)
 #define LAUNCH_COOPERATIVE(name)                                                                   \
     unsigned mt_hook_##name(void *function, MT_SHAPE, void *stream, void **parameters)             \
     {                                                                                              \
-        note(function, parameters, NULL);                                                          \
+        note(function, parameters, NULL, (const unsigned[]){x, y, z});                             \
         return MT_DRIVER_REAL(name) ? MT_DRIVER_NOW(name)(function, SHAPE, stream, parameters)     \
                                     : MT_CUDA_NO_FUNCTION;                                         \
     }

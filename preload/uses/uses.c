@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uses.h"
+#include "filled.h"
 #include "preload/host/memory.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/safe-read.h"
@@ -28,6 +29,7 @@ struct layout {
     uint16_t n;
     bool is_known;
     bool is_partial; /* the kernel also works on memory that its parameters do not name */
+    struct mt_filled filled;
 };
 
 #define LAYOUTS ((uint32_t)1 << 14)
@@ -178,6 +180,7 @@ static void fill_layout(struct layout *layout, void *function, uint32_t generati
     layout->name = intern(name);
     layout->is_known = n >= 0;
     layout->is_partial = reads_buffers(name);
+    layout->filled = mt_filled_of(name);
     layout->n = (uint16_t)(n > 0 ? n : 0);
     layout->first = uses.n_sizes;
     uses.n_sizes += layout->n;
@@ -280,7 +283,21 @@ static const void *buffer_of(void **extra, size_t *size)
     return buffer;
 }
 
-void mt_uses_launch(void *function, void **parameters, void **extra)
+static void use_parameter(struct call *call, const struct layout *layout, unsigned i,
+                          const char *parameter, const unsigned grid[3])
+{
+    size_t size = uses.size[layout->first + i], stride;
+    unsigned rows;
+    uint32_t n = layout->filled.rows && layout->filled.parameter == i && grid
+                     ? mt_filled_count(&layout->filled, parameter, size, grid, &rows, &stride)
+                     : 0;
+    if (!n)
+        use_words(call, parameter, size);
+    for (unsigned row = 0; n && row < rows; row++)
+        use_words(call, parameter + row * stride, n * sizeof(uint64_t));
+}
+
+void mt_uses_launch(void *function, void **parameters, void **extra, const unsigned grid[3])
 {
     size_t size;
     struct call call;
@@ -299,7 +316,7 @@ void mt_uses_launch(void *function, void **parameters, void **extra)
     if (buffer)
         use_words(&call, buffer, size);
     for (unsigned i = 0; parameters && i < layout->n; i++)
-        use_words(&call, parameters[i], uses.size[layout->first + i]);
+        use_parameter(&call, layout, i, parameters[i], grid);
     mt_leave(call.self);
 }
 

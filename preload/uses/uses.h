@@ -33,8 +33,9 @@ void mt_uses_reset(void);
 void mt_uses_note(uint64_t address, uint64_t size) __attribute__((noinline));
 
 /* Record what a kernel is launched on, before its launch. Its parameters are either at
- * parameters[i], or in the buffer of extra; both as the driver has them. */
-void mt_uses_launch(void *function, void **parameters, void **extra) __attribute__((noinline));
+ * parameters[i], or in the buffer of extra; both as the driver has them, and the grid's size. */
+void mt_uses_launch(void *function, void **parameters, void **extra, const unsigned grid[3])
+    __attribute__((noinline));
 
 /* Record a copy of size bytes, or a fill (from: 0), after the call; and the addresses in what the
  * host copied. */

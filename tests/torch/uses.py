@@ -83,6 +83,32 @@ def many():
     say(joined, "joined", line, line)
 
 
+def stale():
+    """PyTorch fills in the first places of such lists only; the others have what an earlier launch left on the stack."""
+    for name, operator, more in (("scaled", torch._foreach_mul_, lambda n: [2]), ("divided", torch._foreach_div_, lambda n: [[2.0] * n]),
+                                 ("rooted", torch._foreach_sqrt, lambda n: []), ("joined", torch.cat, lambda n: []),
+                                 ("norms", torch._foreach_norm, lambda n: [])):
+        tensors = [torch.empty(MIB // 8, device="cuda") for _ in range(9)]
+        for tensor in tensors:
+            tensor.fill_(1); first = here()  # noqa: E702
+        operator(tensors, *more(9)); last = here()  # noqa: E702
+        for n in (1, 3):
+            operator([torch.ones(MIB // 8, device="cuda") for _ in range(n)], *more(n))
+        for i, tensor in enumerate(tensors):
+            say(tensor, f"{name} {i}", first, last)
+    steps = [torch.zeros((), device="cuda") for _ in range(6)]
+    parts = [[torch.empty(MIB // 8, device="cuda") for _ in range(6)] for _ in range(4)]
+    for tensor in (tensor for part in parts for tensor in part):
+        tensor.fill_(1); first = here()  # noqa: E702
+    adam = dict(lr=0.1, beta1=0.9, beta2=0.9, weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
+    torch._fused_adam_(*parts, [], steps, **adam); last = here()  # noqa: E702
+    torch._fused_adam_(*[[torch.ones(MIB // 8, device="cuda") for _ in range(2)] for _ in range(4)], [],
+                       [torch.zeros((), device="cuda") for _ in range(2)], **adam)
+    for i, part in enumerate(parts):
+        for j, tensor in enumerate(part):
+            say(tensor, f"adam {i} {j}", first, last)
+
+
 def captured():
     """Each launch of a graph may use what it was captured with."""
     static = torch.empty(MIB, device="cuda")
@@ -93,5 +119,5 @@ def captured():
     say(static, "captured", first, last, 32)
 
 
-for case in (unused, dead_write, early_and_late, products, many, captured, idle):
+for case in (unused, dead_write, early_and_late, products, many, stale, captured, idle):
     case()
