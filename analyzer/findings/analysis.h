@@ -180,8 +180,8 @@ bool mt_unneeded_may_be_used(const struct mt_unneeded_run *run, enum mt_unneeded
 /* Return whether such blocks are judged: work uses workspaces without being recorded. */
 bool mt_unneeded_is_judged(enum mt_category category, uint64_t evidence);
 
-/* Return whether a block that an event allocated is of a moment's iteration; of its span, which may
- * be NULL, if the run has no turns. moment: an event. */
+/* Return whether a block that an event allocated is of a moment's iteration; where none is counted,
+ * of its span. span: that of the moment, of spans; or NULL. moment: an event. */
 bool mt_unneeded_is_of_iteration(const struct mt_spans *spans, const struct mt_span *span,
                                  uint64_t event, uint64_t moment);
 

@@ -48,6 +48,8 @@ bool mt_unneeded_is_of_iteration(const struct mt_spans *spans, const struct mt_s
 {
     if (spans && spans->turns)
         return mt_turns_at(spans->turns, event) == mt_turns_at(spans->turns, moment);
+    while (span && span->iteration && span > spans->span && span[-1].iteration == span->iteration)
+        span--;
     return !span || event >= span->event;
 }
 

@@ -191,6 +191,8 @@ int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
         rc = add_unneeded(changes, recording, unneeded);
     if (!rc)
         rc = replay_changes(changes, recording, requests);
+    if (!rc && !n_names)
+        mt_modelled_keep_worthy(changes, recording);
     for (size_t i = 0; i < changes->n; i++)
         find_held(&changes->change[i], unneeded);
     mt_modelled_sort(changes);

@@ -214,9 +214,35 @@ static void cut_out(struct mt_edits *edits, size_t i, const struct gap *gap)
     }
 }
 
-static void put_where(const struct line *line, struct mt_modelled *change)
+static bool is_installed(const struct mt_frame *frame)
 {
-    const struct mt_frame *frame = mt_stack_frame(line->recording->definitions, change->statement);
+    return strstr(frame->file, "/site-packages/") || strstr(frame->file, "/dist-packages/");
+}
+
+/* Return the statement to name for a block that is freed after its last use: that of the program
+ * which called a package's, if freeing the block after it is as early. */
+static uint32_t own_statement(const struct line *line, size_t i)
+{
+    const struct mt_recording *recording = line->recording;
+    const struct mt_definitions *d = recording->definitions;
+    uint32_t statement = line->gap[i].statement, at = statement;
+    const struct mt_recorded_use *last =
+        &mt_recorded_uses_of(recording, &recording->block[i])->last;
+    while (at && line->kind == MT_UNNEEDED_AFTER) {
+        const struct mt_frame *frame = mt_stack_frame(d, at);
+        if (after_use(line, i, last, at) != line->gap[i].from)
+            break;
+        if (mt_stack(d, at)->user == at && !frame->is_native && !is_installed(frame))
+            return at;
+        at = mt_stack(d, at)->parent;
+    }
+    return statement;
+}
+
+static void put_where(const struct line *line, size_t most, struct mt_modelled *change)
+{
+    const struct mt_frame *frame =
+        mt_stack_frame(line->recording->definitions, own_statement(line, most));
     const char *before_use = line->kind == MT_UNNEEDED_UNTIL ? "just before" : "after";
     if (line->kind == MT_UNNEEDED_NEVER)
         return;
@@ -235,7 +261,7 @@ static void apply(struct mt_edits *edits, const struct line *line, size_t most,
     const struct mt_definitions *d = recording->definitions;
     change->line = recording->block[most].line;
     change->statement = line->gap[most].statement;
-    put_where(line, change);
+    put_where(line, most, change);
     for (size_t i = 0; i < recording->n; i++)
         if (mt_stack_place(d, line->gap[i].statement) == mt_stack_place(d, change->statement))
             cut_out(edits, i, &line->gap[i]);

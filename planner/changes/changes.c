@@ -247,14 +247,29 @@ static int64_t least_saved(const struct mt_modelled_changes *changes,
     return (int64_t)(changes->peak > size ? changes->peak - size : 0) / 1000;
 }
 
+static bool is_worth(const struct mt_modelled_changes *changes,
+                     const struct mt_recording *recording, const struct mt_modelled *change)
+{
+    return !change->why_not && change->saves > least_saved(changes, recording);
+}
+
 int mt_modelled_try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                     const char *name)
 {
     int rc = mt_modelled_add(changes, recording, name);
-    if (!rc && (changes->change[changes->n - 1].why_not ||
-                changes->change[changes->n - 1].saves <= least_saved(changes, recording)))
+    if (!rc && !is_worth(changes, recording, &changes->change[changes->n - 1]))
         changes->n--;
     return rc == -EINVAL ? 0 : rc;
+}
+
+void mt_modelled_keep_worthy(struct mt_modelled_changes *changes,
+                             const struct mt_recording *recording)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < changes->n; i++)
+        if (is_worth(changes, recording, &changes->change[i]))
+            changes->change[n++] = changes->change[i];
+    changes->n = n;
 }
 
 int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_recording *recording)

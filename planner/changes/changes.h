@@ -110,6 +110,10 @@ int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recordi
 int mt_modelled_try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                     const char *name);
 
+/* Drop those that mt_modelled_try would not add, as their savings are known now. */
+void mt_modelled_keep_worthy(struct mt_modelled_changes *changes,
+                             const struct mt_recording *recording);
+
 /* Add all that make sense for the program, unasked. 0 or -ENOMEM. */
 int mt_modelled_add_usual(struct mt_modelled_changes *changes,
                           const struct mt_recording *recording);

@@ -179,13 +179,85 @@ main()
     equal("turns, their loop, the peak", found[0], found[1])
 
 
+def check_packages(work, forks):
+    """Where a package's code uses a block last, the line to edit is the program's which called it, if that is as early."""
+    folder = Path(work) / "packages"
+    (folder / "site-packages").mkdir(parents=True)
+    (folder / "site-packages" / "library.py").write_text("""import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(256, 4096)
+    def forward(self, x):
+        logits = self.layer(x)
+        loss = torch.nn.functional.cross_entropy(logits, x.new_zeros(len(x), dtype=torch.long))
+        return {"logits": logits, "loss": loss}
+def train(model, optimizer):
+    for _ in range(3):
+        outputs = model(torch.ones(2048, 256, device="cuda"))
+        outputs["loss"].backward()
+        optimizer.step()
+        optimizer.zero_grad()
+""")
+    script = folder / "program.py"
+    script.write_text("""import sys
+sys.path.insert(0, sys.path[0] + "/site-packages")
+import torch, library
+model = library.Model().cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+def train(rows):
+    for _ in range(3):
+        outputs = model(torch.ones(rows, 256, device="cuda"))
+        loss = outputs["loss"]
+        if "follow" in sys.argv:
+            del outputs
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+if "library" in sys.argv:
+    library.train(model, optimizer)
+else:
+    train(2048)
+print("peak", torch.cuda.max_memory_allocated())
+""")
+    peaks, found = {}, {}
+    for what in ("own", "follow", "library"):
+        trace = folder / f"{what}.mtap"
+        code, output = forks.run(trace, script, what, env={"MEMTAP_USES": "1"})
+        equal("it ends well", code, 0)
+        peaks[what] = int(re.search(r"^peak (\d+)", output, re.M)[1])
+        changes = json.loads(harness.must_run([MEMTAP, "plan", "--format", "json", trace]).stdout)["changes"]
+        found[what] = [(change["change"], change["where"], change["saves"]) for change in changes if change["change"].startswith("del:")]
+    falls = peaks["own"] - peaks["follow"]
+    equal("where the program calls", found["own"], [("del:library.py:7", "after program.py:8", falls)])
+    equal("where a package does", found["library"], [("del:library.py:7", "after library.py:8", falls)])
+    equal("no advice without", found["follow"], [])
+
+
+def check_step(work, forks):
+    """Gradients that the optimizer's line used, before it allocates more, are of that line."""
+    script, trace = Path(work) / "step.py", Path(work) / "step.mtap"
+    script.write_text("""import torch
+model = torch.nn.Linear(4096, 4096, bias=False).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(3):
+    model(torch.ones(1, 4096, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""")
+    equal("it ends well", forks.run(trace, script, env={"MEMTAP_USES": "1"})[0], 0)
+    device = json.loads(harness.must_run([MEMTAP, "report", "--format", "json", trace]).stdout)["devices"][0]
+    late = {key: device["unneeded"][key] for key in ("after", "of_own_line")}
+    check(device["peak"]["phase"] == "optimizer" and late["after"]["bytes"] < 1 << 20 < late["of_own_line"], late)
+
+
 def main():
     harness.need_torch()
     with harness.folder() as work, harness.Forks() as forks:
         trace, plain = Path(work) / "uses.mtap", Path(work) / "plain.mtap"
         code, output = forks.run(trace, HERE / "uses.py", env={"MEMTAP_USES": "1"})
         planted = [json.loads(line) for line in re.findall(r"^use (.*)", output, re.M)]
-        equal("it ends well", (code, len(planted)), (0, 31))
+        equal("it ends well", (code, len(planted)), (0, 100))
         uses, kinds = read(trace)
         check_lines(planted, uses)
         check("use" not in kinds, "raw uses are in the trace")
@@ -200,6 +272,8 @@ def main():
         check_late(work, forks)
         check_sparse(work, forks)
         check_turns(work, forks)
+        check_packages(work, forks)
+        check_step(work, forks)
         equal("without", (code, other, {"uses", "use", "unseen_work"} & read(plain)[1]), (0, output, set()))
     harness.finish()
 
