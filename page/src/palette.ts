@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // A colour and a pattern for each category. People with any kind of colour blindness can tell the
-// colours apart (after Okabe and Ito), and the patterns differ without colour.
+// colours apart (after Okabe and Ito), and the patterns differ without colour. No pattern is diagonal:
+// hatching says that memory is not needed.
 import { make } from "./dom";
 
 const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
   parameters: ["#0b76b4", "none"],
   buffers: ["#56b4e9", "dots"],
   gradients: ["#f0c800", "none"],
-  optimizer_state: ["#364ca1", "lines"],
+  optimizer_state: ["#364ca1", "dashes"],
   activations: ["#e38c01", "none"],
   inputs: ["#ce7fb5", "none"],
-  kv_cache: ["#529e2b", "lines"],
+  kv_cache: ["#529e2b", "dashes"],
   weight_copies: ["#8ad888", "dots"],
   persistent: ["#85ad5d", "dots"],
-  temporaries: ["#d15a00", "falling"],
-  workspace: ["#876930", "cross"],
+  temporaries: ["#d15a00", "bars"],
+  workspace: ["#876930", "grid"],
   communication: ["#049e72", "none"],
   runtime: ["#7c8187", "dots"],
   other: ["#b8bec6", "none"],
@@ -39,38 +40,38 @@ export function shade(name: string, block: number): string {
   return `rgb(${part(1)},${part(3)},${part(5)})`;
 }
 
-type Pattern = "none" | "dots" | "lines" | "falling" | "cross" | "idle";
+type Pattern = "none" | "dots" | "dashes" | "bars" | "grid" | "idle";
 
-const stripes = (angle: number) => `repeating-linear-gradient(${angle}deg,rgb(255 255 255/.6) 0 1px,transparent 1px 4px)`;
-const HATCHES: { [pattern in Pattern]: string } = {
-  none: "", dots: "radial-gradient(rgb(255 255 255/.7) 1px,transparent 1.2px) 0 0/4px 4px", lines: stripes(135), falling: stripes(45),
-  cross: `${stripes(135)},${stripes(45)}`, idle: "repeating-linear-gradient(135deg,var(--paper) 0 2px,transparent 2px 5px)",
+const TILE = 6; // CSS pixels
+/** Boxes in a tile: left, top, width, height. */
+const BOXES: { [pattern in Pattern]: [number, number, number, number][] } = {
+  none: [], idle: [], dots: [[2, 2, 1.6, 1.6]], dashes: [[0, 1, 4, 1], [3, 4, 3, 1], [0, 4, 1, 1]], bars: [[1, 0, 1, 4], [4, 3, 1, 3], [4, 0, 1, 1]],
+  grid: [[0, 2, 6, 1], [2, 0, 1, 6]],
 };
+
+/** Return a tile of a pattern, white on a colour. */
+function tileOf(pattern: Pattern, colour: string, alpha: number): HTMLCanvasElement {
+  const tile = make("canvas", { width: TILE, height: TILE }), context = tile.getContext("2d")!;
+  context.fillStyle = colour;
+  context.fillRect(0, 0, TILE, TILE);
+  context.fillStyle = `rgb(255 255 255/${alpha})`;
+  for (const box of BOXES[pattern]) context.fillRect(...box);
+  return tile;
+}
+
+const HATCH = "repeating-linear-gradient(135deg,var(--paper) 0 2px,transparent 2px 5px)";
+const hatches = new Map<Pattern, string>([["none", ""], ["idle", HATCH]]);
 
 /** Return an element that shows a category's colour and pattern. */
 export function swatch(name: string): HTMLElement {
-  const hatch = HATCHES[(LOOKS[name] ?? LOOKS["other"])![1]];
+  const pattern = (LOOKS[name] ?? LOOKS["other"])![1];
+  if (!hatches.has(pattern)) hatches.set(pattern, `url(${tileOf(pattern, "transparent", 0.6).toDataURL()})`);
+  const hatch = hatches.get(pattern);
   return make("span", { class: "swatch", "data-look": name, style: `--colour:${colour(name)}${hatch && `;--hatch:${hatch}`}` });
 }
 
 export function colour(name: string): string {
   return (LOOKS[name] ?? LOOKS["other"])![0];
-}
-
-function draw(context: CanvasRenderingContext2D, pattern: Pattern) {
-  context.strokeStyle = context.fillStyle = "rgba(255,255,255,0.35)";
-  context.lineWidth = 1;
-  context.beginPath();
-  if (pattern === "dots") context.fillRect(2, 2, 1.6, 1.6);
-  if (pattern === "lines" || pattern === "cross") {
-    context.moveTo(-1, 7);
-    context.lineTo(7, -1);
-  }
-  if (pattern === "falling" || pattern === "cross") {
-    context.moveTo(-1, -1);
-    context.lineTo(7, 7);
-  }
-  context.stroke();
 }
 
 const made = new Map<string, CanvasPattern | string>();
@@ -80,16 +81,8 @@ export function fill(name: string): CanvasPattern | string {
   const known = made.get(name);
   if (known) return known;
   const [plain, pattern] = (LOOKS[name] ?? LOOKS["other"])!;
-  let result: CanvasPattern | string = plain;
-  if (pattern !== "none") {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 6;
-    const context = tile.getContext("2d")!;
-    context.fillStyle = plain;
-    context.fillRect(0, 0, 6, 6);
-    draw(context, pattern);
-    result = context.createPattern(tile, "repeat") ?? plain;
-  }
+  const tile = pattern !== "none" && tileOf(pattern, plain, 0.35);
+  const result = (tile && document.createElement("canvas").getContext("2d")!.createPattern(tile, "repeat")) || plain;
   made.set(name, result);
   return result;
 }

@@ -6,7 +6,7 @@ const COLOURS: { [label: string]: string } = {
   forward: "#56b4e955", backward: "#e69f0055", "optimizer step": "#009e7355", evaluation: "#cc79a766", "start-up": "#80808033",
 };
 
-function phaseColour(phase: string): string {
+export function phaseColour(phase: string): string {
   return COLOURS[phase] ?? "#80808022";
 }
 
@@ -26,6 +26,21 @@ export function drawPhase(context: CanvasRenderingContext2D, phase: string, left
 /** Return the key of phases: most are too narrow for their names. */
 export function phaseKeys(phases: Iterable<string>): HTMLElement[] {
   return [...phases].map((one) => make("span", { class: "key" }, make("span", { class: "swatch", style: `--colour:${phaseColour(one)}` }), plain(one)));
+}
+
+/** A phase of the columns from .. to - 1. */
+export interface PhaseRun { phase: string; from: number; to: number; }
+
+/** Return the phases in the middle of columns; at: where a span begins; edges: of the columns. */
+export function phaseRuns(spans: Span[], at: (span: Span) => number, edges: number[]): PhaseRun[] {
+  const runs: PhaseRun[] = [];
+  for (let i = 0, next = 0; i + 1 < edges.length; i++) {
+    while (next < spans.length && at(spans[next]!) <= (edges[i]! + edges[i + 1]!) / 2) next++;
+    const phase = next ? drawnPhase(spans[next - 1]!) : "", last = runs[runs.length - 1];
+    if (last?.phase === phase) last.to = i + 1;
+    else runs.push({ phase, from: i, to: i + 1 });
+  }
+  return runs.filter((one) => one.phase);
 }
 
 /** Return the phase that a span is drawn as. */

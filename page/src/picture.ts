@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture of the page: its boxes, texts and charts, without its buttons.
 import { byId, make, save } from "./dom";
-import { fill } from "./palette";
+import { fill, hatch } from "./palette";
 import { Paper, PngPaper, SvgPaper } from "./paper";
 
 const LEFT_OUT = "select, input, #texts, .hidden, noscript, script, style";
@@ -22,10 +22,12 @@ function colourOf(css: string, known: Map<string, string>): string {
 }
 
 /** A piece of a category's area, patterned as in charts. */
-function tile(style: CanvasPattern | string, { width, height }: DOMRect): HTMLCanvasElement {
+function tile(look: string, { width, height }: DOMRect): HTMLCanvasElement {
   const canvas = make("canvas", { width: Math.ceil(width), height: Math.ceil(height) }), context = canvas.getContext("2d")!;
-  context.fillStyle = style;
-  context.fillRect(0, 0, width, height);
+  for (const style of look === "idle" ? [fill(look), hatch()] : [fill(look)]) {
+    context.fillStyle = style;
+    context.fillRect(0, 0, width, height);
+  }
   return canvas;
 }
 
@@ -40,7 +42,7 @@ class Painter {
     const box = element.getBoundingClientRect(), x = box.left - this.left, y = box.top - this.top;
     if (!box.width || !box.height) return;
     if (element instanceof HTMLElement && element.dataset["look"]) {
-      this.paper.image(tile(fill(element.dataset["look"]), box), x, y, box.width, box.height);
+      this.paper.image(tile(element.dataset["look"], box), x, y, box.width, box.height);
       return;
     }
     const ground = colourOf(style.backgroundColor, this.colours);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run's summary, shown next to others of its job. A rank's trace is read only for this.
+import { type PhaseRun, phaseRuns } from "./phases";
 import type { Analyzer, Bands, Category, Device, Span, Trace } from "./analyzer";
 
 export interface Summary {
@@ -25,8 +26,9 @@ export interface Summary {
   begin_ns: number; // first and last shown moment, since began: without a long start-up below the peak
   end_ns: number;
   bands: Bands | null;
+  phases: PhaseRun[]; // of its columns
   /** The same by iterations, from the first on; null: there are fewer than two. */
-  steps: { first: number; n: number; bands: Bands } | null;
+  steps: { first: number; n: number; bands: Bands; phases: PhaseRun[] } | null;
 }
 
 interface Peak {
@@ -53,7 +55,7 @@ function steps(analyzer: Analyzer, device: Device, spans: Span[], columns: numbe
     const at = Math.floor((i * n) / all), from = begins[at] ?? device.moments, to = begins[at + 1] ?? device.moments;
     edges.push(from + (to - from) * ((i * n) / all - at));
   }
-  return { first, n, bands: analyzer.columns(device.slot, edges) };
+  return { first, n, bands: analyzer.columns(device.slot, edges), phases: phaseRuns(spans, (one) => one.moment, edges) };
 }
 
 export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summary {
@@ -64,21 +66,22 @@ export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summ
   };
   const { peak, process, ended } = report;
   const main = peak && trace.devices.find((one) => one.device === peak.device);
-  const begin = main ? shown(main, trace.spans[main.slot] ?? []) : 0;
+  const spans = main ? trace.spans[main.slot] ?? [] : [], begin = main ? shown(main, spans) : 0;
+  const end = Math.max(main?.end_ns ?? 0, begin + 1), edges = Array.from({ length: columns + 1 }, (_, i) => begin + ((end - begin) * i) / columns);
   const growth = peak && report.devices.find((one) => one.device === peak.device)?.growth;
   return {
     rank: trace.rank, process, names: trace.categories, fault: trace.fault,
     device: peak ? peak.device : null,
     allocated: peak?.allocated ?? 0, reserved: main?.reserved ?? 0,
-    where: main ? (trace.spans[main.slot] ?? []).filter((one) => one.moment <= main.peak).pop()?.where ?? "" : "",
+    where: main ? spans.filter((one) => one.moment <= main.peak).pop()?.where ?? "" : "",
     categories: trace.categories.map((one) => peak?.categories[one.name] ?? 0),
     certainties: main ? analyzer.certainties(main.slot, main.peak) : [],
     growth: growth?.per_iteration ?? 0,
     how: ended.how, ended: ended.text, failure: trace.headline.find((line) => line.startsWith("Memory ran out")) ?? "", ooms: ended.out_of_memory,
     began: Number(process["start_realtime_ns"] ?? 0),
     begin_ns: begin, end_ns: main?.end_ns ?? 0,
-    bands: main ? analyzer.bands({ slot: main.slot, is_time: true, from: begin,
-                                   to: Math.max(main.end_ns, begin + 1), columns }) : null,
-    steps: main ? steps(analyzer, main, trace.spans[main.slot] ?? [], columns) : null,
+    bands: main ? analyzer.bands({ slot: main.slot, is_time: true, from: begin, to: end, columns }) : null,
+    phases: phaseRuns(spans, (one) => one.time_ns, edges),
+    steps: main ? steps(analyzer, main, spans, columns) : null,
   };
 }

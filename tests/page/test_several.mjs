@@ -207,6 +207,8 @@ async function axis(page) {
   };
   check((await said(0.01)).startsWith("iteration 1"), "it begins with the first, not with the start-up");
   check(/^iteration \d/.test(await said(0.99)) && !(await said(0.99)).startsWith("iteration 1"), `and ends with the last: ${await said(0.99)}`);
+  const keys = await page.$$eval("#panel-ranks .keys .key", (all) => all.map((one) => one.textContent)), phase = (await said(0.1)).match(/forward|backward|optimizer step/)?.[0];
+  check(phase && keys.includes(phase), `a strip has its phases, which the key names: ${phase} of ${keys}`);
   const order = await page.evaluate(() => {
     const { getBoundingClientRect } = Element.prototype, width = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, "width");
     let done = "";

@@ -7,6 +7,7 @@ import { byId, make, plain, save, write } from "../dom";
 import { change, count, doubt, marks, plural, size, time } from "../format";
 import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
 import { colour, swatch } from "../palette";
+import { PhaseRun, phaseColour, phaseKeys } from "../phases";
 import { pictureButtons } from "../picture";
 import { onPrint } from "../print";
 import type { Run } from "../runs";
@@ -19,6 +20,7 @@ import { Workers } from "../workers";
 import { outOfMemory } from "./verdict";
 
 const CHART = 3; // the charts' column of the table
+const STRIP = 5; // CSS pixels, of phases below a chart
 const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
 const BYTES_EACH = 2 << 20, START = 64 << 10; // that one analyzer's worker reads; what each trace takes besides
 
@@ -145,7 +147,8 @@ export class RanksView {
     this.choice.replaceChildren(...axes.map((one) => make("option", { value: one, selected: one === axis }, AXES[one])));
     this.choice.hidden = !drawn.length || axes.length < 2;
     const used = (read[0]?.names ?? []).filter((_, c) => read.some((one) => one.categories[c]));
-    this.legend.replaceChildren(...used.map((one) => make("span", { class: "key" }, swatch(one.name), one.label)));
+    this.legend.replaceChildren(...used.map((one) => make("span", { class: "key" }, swatch(one.name), one.label)),
+      ...phaseKeys(new Set(drawn.flatMap((one) => this.course(one).phases.map(({ phase }) => phase)))));
     const pair = this.oddPair(), name = (run: Run) => this.rows.find((row) => row.run === run)!.summary!.rank;
     this.compareButton.hidden = !pair;
     if (pair)
@@ -234,33 +237,38 @@ export class RanksView {
   }
 
   /** Where a rank's columns are on the axis, and the columns. */
-  private course(one: Summary): { begin: number; end: number; bands: Bands } {
-    if (this.scale.axis === "steps") return { begin: one.steps!.first, end: one.steps!.first + one.steps!.n, bands: one.steps!.bands };
+  private course(one: Summary): { begin: number; end: number; bands: Bands; phases: PhaseRun[] } {
+    if (this.scale.axis === "steps") return { begin: one.steps!.first, end: one.steps!.first + one.steps!.n, ...one.steps! };
     const at = this.scale.axis === "clock" ? one.began : -one.begin_ns;
-    return { begin: at + one.begin_ns, end: at + one.end_ns, bands: one.bands! };
+    return { begin: at + one.begin_ns, end: at + one.end_ns, bands: one.bands!, phases: one.phases };
   }
 
   private charts() {
     const rows = this.table.sorted().filter((row) => row.summary?.bands);
-    const { axis, from, to, most } = this.scale;
+    const { axis, from, to, most } = this.scale, ground = ink("paper");
     this.drawAxis();
     const sparks = [...this.place.querySelectorAll<HTMLCanvasElement>("canvas.spark")];
     const boxes = sparks.map((canvas) => canvas.getBoundingClientRect()); // all of them before the first is changed
     sparks.forEach((canvas, i) => {
       const place = fitted(canvas, boxes[i]), one = rows[i]?.summary;
       if (!place || !one?.bands) return;
-      const { begin, end, bands } = this.course(one), columns = bands.numbers.length / bands.fields;
+      const { begin, end, bands, phases } = this.course(one), columns = bands.numbers.length / bands.fields;
       const x = (at: number) => ((at - from) / Math.max(to - from, 1)) * place.width;
-      const left = x(begin), right = Math.max(x(end), left + 2);
+      const left = x(begin), right = Math.max(x(end), left + 2), step = (right - left) / columns;
       place.context.clearRect(0, 0, place.width, place.height);
-      drawStack(place.context, bands, one.names, { left, top: 1, width: right - left, height: place.height - 1 },
-        (right - left) / columns, most);
+      drawStack(place.context, bands, one.names, { left, top: 1, width: right - left, height: place.height - 2 - STRIP },
+        step, most);
+      for (const { phase, from, to } of phases)
+        for (const style of [ground, phaseColour(phase)]) {
+          place.context.fillStyle = style;
+          place.context.fillRect(left + from * step, place.height - STRIP, (to - from) * step, STRIP);
+        }
       const said = (event: PointerEvent) => {
-        const column = Math.floor(((event.offsetX - left) / (right - left)) * columns), at = (event.offsetX / place.width) * (to - from);
+        const column = Math.floor((event.offsetX - left) / step), at = (event.offsetX / place.width) * (to - from);
         const bytes = column < 0 || column >= columns ? 0 : sumAt(bands, column * bands.fields, one.names.length);
         const where = axis === "steps" ? `iteration ${count(Math.floor(from + at))}`
           : `${time(at)} after ${axis === "clock" ? "the first rank's" : "its"} start in this chart`;
-        tip(event, [where, `${size(bytes)} allocated`]);
+        tip(event, [where, phases.find((phase) => phase.from <= column && column < phase.to)?.phase ?? "", `${size(bytes)} allocated`].filter((line) => line));
       };
       canvas.onpointermove = canvas.onpointerup = said;
       canvas.onpointerleave = (event) => event.pointerType !== "touch" && tip(event, "");
