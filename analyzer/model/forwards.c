@@ -6,6 +6,7 @@
  * microbatches. What is called only before some of them, more often than before most, or after the
  * last one, is an evaluation.
  */
+#include "analyzer/support/search.h"
 #include "spans.h"
 
 #include <errno.h>
@@ -88,6 +89,27 @@ static uint32_t last_caller(const struct mt_spans *spans, size_t first, size_t e
     while (end > first && !(is_forward(&spans->span[end - 1]) && spans->span[end - 1].caller))
         end--;
     return end > first ? spans->span[end - 1].caller : 0;
+}
+
+void mt_spans_pending(const struct mt_spans *spans, uint64_t event, struct mt_pending *pending)
+{
+    struct mt_spans list = *spans;
+    if (spans->part)
+        list.span = spans->part, list.n = spans->n_parts;
+    size_t end = MT_LEADING(i, list.n, list.span[i].event <= event), first;
+    while (end && list.span[end - 1].phase == MT_PHASE_BACKWARD)
+        end--;
+    for (first = end; first && (is_forward(&list.span[first - 1]) ||
+                                list.span[first - 1].phase == MT_PHASE_OUTSIDE);)
+        first--;
+    *pending = (struct mt_pending){.caller = last_caller(&list, first, end)};
+    for (size_t i = first; i < end && pending->caller; i++) {
+        if (!begins_with_call(&list.span[i]) || list.span[i].caller != pending->caller)
+            continue;
+        pending->calls += calls_in(&list, i);
+        pending->begin = pending->begin ? pending->begin : list.span[i].event;
+    }
+    pending->end = end < list.n ? list.span[end].event : UINT64_MAX;
 }
 
 /* Return the caller whose backward follows some forwards: that of their last module. */

@@ -171,6 +171,16 @@ void mt_spans_part_forwards(struct mt_spans *spans, bool has_backward, bool is_b
  * the training. What was called once may be part of the iteration, as a frozen encoder is. */
 bool mt_spans_begin_training(struct mt_spans *spans);
 
+/* Calls of a model since the last backward, or those that the one at work is of. */
+struct mt_pending {
+    uint32_t caller;     /* the stack that calls it; 0: unknown */
+    uint32_t calls;      /* by it */
+    uint64_t begin, end; /* events: from the first call up to the backward */
+};
+
+/* Find those at an event. */
+void mt_spans_pending(const struct mt_spans *spans, uint64_t event, struct mt_pending *pending);
+
 /* Return the most calls of forward that a backward has followed in one go; 0: none has. */
 uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans);
 

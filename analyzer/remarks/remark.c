@@ -17,6 +17,7 @@ static const char *const names[MT_REMARK_KINDS] = {
     [MT_REMARK_RECOMPUTED] = "recomputed",
     [MT_REMARK_GRADIENTS] = "untrained_gradients",
     [MT_REMARK_GRAPH] = "evaluation_graph",
+    [MT_REMARK_FORWARDS] = "several_forwards",
     [MT_REMARK_CONTEXT] = "context",
 };
 
@@ -313,41 +314,79 @@ static int find_gradients(struct mt_remark *remark, const struct mt_replay *repl
     return rc == -ENOENT ? 0 : rc;
 }
 
-/* Return the event since which nothing that is saved for backward is used: an evaluation's first,
- * or 1 where no backward was ever run. 0: it may be used. */
-static uint64_t without_backward(const struct mt_replay *replay, const struct mt_device *device)
+/* Events of forwards that no backward follows: an evaluation's, or all. */
+struct unfollowed {
+    uint64_t begin, end; /* before it; 0: none are known */
+};
+
+static struct unfollowed find_unfollowed(const struct mt_replay *replay,
+                                         const struct mt_device *device)
 {
     const struct mt_spans *spans = device->spans;
-    const struct mt_span *span = device->span;
+    const struct mt_span *span = device->span, *end;
+    struct unfollowed none = {0};
     if (!span || mt_replay_ends_in_oom(replay))
-        return 0;
+        return none;
     if (!replay->survey.kinds[MT_NODE_BEGIN])
-        return spans->iterations >= LEAST_FORWARDS;
-    if (mt_device_part(device) != MT_PART_EVALUATION)
-        return 0;
+        return spans->iterations >= LEAST_FORWARDS ? (struct unfollowed){1, UINT64_MAX} : none;
+    while (span > spans->span && !mt_span_evaluates(span))
+        span--;
+    for (end = span; end < spans->span + spans->n && mt_span_evaluates(end);)
+        end++;
     while (span > spans->span && mt_span_evaluates(span - 1))
         span--;
-    return span->event;
+    if (span == end)
+        return none;
+    return (struct unfollowed){span->event, end < spans->span + spans->n ? end->event : UINT64_MAX};
 }
 
-/* Find what an evaluation saves for a backward that never comes: torch.no_grad() is missing. Growth
- * in evaluations has a sentence of its own. 0 or -ENOMEM. */
+/* Find what the last evaluation saves for a backward that never comes: torch.no_grad() is missing.
+ * Growth in evaluations has a sentence of its own. 0 or -ENOMEM. */
 static int find_graph(struct mt_remark *remark, const struct mt_replay *replay,
                       const struct mt_device *device)
 {
-    uint64_t since = without_backward(replay, device);
+    struct unfollowed forwards = find_unfollowed(replay, device);
     struct tally tally = {0};
     int rc = 0;
-    if (!since || device->growth.turns)
+    if (!forwards.end || device->growth.turns)
         return 0;
     for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
         const struct mt_block *block = device->verdicts[i].block;
-        if (!(block->evidence & MT_SAW_SAVED) || mt_block_event(block) < since ||
-            device->verdicts[i].rule->category != MT_CATEGORY_ACTIVATIONS)
-            continue;
-        rc = count_block(&tally, device->context.definitions, block);
+        uint64_t event = mt_block_event(block);
+        if (block->evidence & MT_SAW_SAVED && event >= forwards.begin && event < forwards.end &&
+            device->verdicts[i].rule->category == MT_CATEGORY_ACTIVATIONS)
+            rc = count_block(&tally, device->context.definitions, block);
     }
     offer_tally(remark, device, MT_REMARK_GRAPH, &tally);
+    return rc;
+}
+
+/* Find what several calls of the model by one line save for one backward: those of a batch in
+ * parts, whose losses are added up. 0 or -ENOMEM. */
+static int find_forwards(struct mt_remark *remark, const struct mt_replay *replay,
+                         const struct mt_device *device)
+{
+    struct mt_pending pending;
+    struct tally tally = {0};
+    int rc = 0;
+    if (!device->spans || !replay->survey.kinds[MT_NODE_BEGIN] ||
+        mt_device_part(device) == MT_PART_EVALUATION)
+        return 0;
+    mt_spans_pending(device->spans, device->at.event, &pending);
+    if (pending.calls < LEAST_FORWARDS)
+        return 0;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        uint64_t event = mt_block_event(block);
+        if (block->evidence & MT_SAW_SAVED && event >= pending.begin && event < pending.end &&
+            device->verdicts[i].rule->category == MT_CATEGORY_ACTIVATIONS)
+            rc = count_block(&tally, device->context.definitions, block);
+    }
+    mt_sums_clear(&tally.by_line);
+    tally.all.stack = mt_stack_line(device->context.definitions, pending.caller);
+    offer(remark, device, MT_REMARK_FORWARDS, &tally.all);
+    if (remark->kind == MT_REMARK_FORWARDS)
+        remark->calls = pending.calls;
     return rc;
 }
 
@@ -384,6 +423,8 @@ int mt_remark_find(struct mt_remark *remark, const struct mt_analysis *analysis)
         rc = find_gradients(&found, &analysis->replay, device);
     if (!rc && device)
         rc = find_graph(&found, &analysis->replay, device);
+    if (!rc && device)
+        rc = find_forwards(&found, &analysis->replay, device);
     if (rc || !device)
         return rc;
     find_recomputed(&found, device);

@@ -79,6 +79,19 @@ static enum mt_category largest_category(const struct mt_device *device)
     return most;
 }
 
+/* Return the mark of a category of which more than a hundredth is a guess. */
+static const char *guess_text(const struct mt_sites *sites, enum mt_category category,
+                              uint64_t bytes)
+{
+    uint64_t guessed = 0;
+    if (mt_sites_certainty(sites, category) != MT_GUESS)
+        return "";
+    for (size_t i = 0; i < sites->n; i++)
+        if (sites->site[i].category == category)
+            guessed += sites->site[i].of_certainty[MT_GUESS];
+    return guessed >= bytes / 2 ? " (a guess)" : " (partly a guess)";
+}
+
 /* Say what fills the memory. "other" explains nothing: then only name the line. */
 static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
                            FILE *out)
@@ -98,9 +111,8 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     if (most == MT_CATEGORY_OTHER) {
         say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);
     } else {
-        bool is_guess = mt_sites_certainty(&device->sites, most) == MT_GUESS;
         fprintf(out, "; the largest part is %s%s, %s (%.0f %%)", mt_category_noun(most),
-                is_guess ? " (a guess)" : "", mt_size_text(bytes, part),
+                guess_text(&device->sites, most, part), mt_size_text(bytes, part),
                 100.0 * (double)part / (double)sum);
         say_line(analysis, largest_of(device, most), part, out);
     }
@@ -130,15 +142,20 @@ void mt_remark_text(char *out, size_t size, const struct mt_definitions *definit
                                 "this run, mostly from ",
         [MT_REMARK_GRAPH] = " of activations saved for a backward that never comes, mostly from ",
     };
-    char bytes[MT_SIZE_TEXT], rule[256], place[512], copies[300], safe[512];
+    char bytes[MT_SIZE_TEXT], rule[256], place[512], kind[300], safe[512];
     const char *what = words[remark->kind];
     mt_place_text(place, sizeof place, definitions, mt_stack_line(definitions, remark->line));
     mt_safe_text(safe, sizeof safe, place, MOST_COLUMNS, MT_CUT_END, &plain);
     if (remark->kind == MT_REMARK_COPIES) {
         mt_safe_text(rule, sizeof rule, remark->rule->name, MOST_COLUMNS, MT_CUT_END, &plain);
-        snprintf(copies, sizeof copies, " of weight copies (%s%s), from ",
+        snprintf(kind, sizeof kind, " of weight copies (%s%s), from ",
                  mt_rule_guesses(remark->rule) ? "a guess: " : "", rule);
-        what = copies;
+        what = kind;
+    }
+    if (remark->kind == MT_REMARK_FORWARDS) {
+        snprintf(kind, sizeof kind,
+                 " of activations that %u forward calls save for one backward, at ", remark->calls);
+        what = kind;
     }
     snprintf(out, size, "%s%s%s", mt_size_text(bytes, remark->bytes), what, safe);
 }
@@ -151,6 +168,8 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
         [MT_REMARK_GRADIENTS] =
             "; if nothing else uses these, requires_grad_(False) on the parameters avoids them",
         [MT_REMARK_GRAPH] = "; torch.no_grad() avoids saving them",
+        [MT_REMARK_FORWARDS] = "; if no call needs another's result, a backward after each keeps "
+                               "those of one at a time",
     };
     struct mt_remark remark;
     char text[MT_REMARK_TEXT], bytes[MT_SIZE_TEXT], device[MT_SIZE_TEXT];

@@ -342,7 +342,7 @@ static void put_remark(FILE *out, const struct mt_oom_story *story,
         remark.bytes < lacking(story))
         return;
     if (remark.kind != MT_REMARK_COPIES && remark.kind != MT_REMARK_PREVIOUS &&
-        remark.kind != MT_REMARK_GRADIENTS)
+        remark.kind != MT_REMARK_GRADIENTS && remark.kind != MT_REMARK_FORWARDS)
         return;
     mt_remark_text(text + 6, sizeof text - 6, analysis->replay.definitions, &remark);
     put(out, text, style);

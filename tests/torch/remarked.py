@@ -99,15 +99,26 @@ def validated():
 
 
 def inferred():
-    """Without: one backward follows all forwards."""
+    """Without: as it should be."""
     net = nn.Sequential(*[nn.Linear(512, 512, bias=False) for _ in range(8)]).cuda()
-    scores = 0
     for _ in range(4):
-        score = net(torch.ones(4096, 512, device="cuda")).sum()  # remarked
-        if without:
-            scores = scores + score
-    if without:
-        scores.backward()
+        with torch.set_grad_enabled(not without):
+            net(torch.ones(4096, 512, device="cuda"))  # remarked
+
+
+def accumulated():
+    """A batch in four parts. Without: a backward after each."""
+    net = nn.Sequential(*[nn.Linear(512, 512, bias=False) for _ in range(8)]).cuda()
+    for _ in range(3):
+        loss = 0
+        for _ in range(4):
+            part = net(torch.ones(4096, 512, device="cuda")).sum()  # remarked
+            if without:
+                part.backward()
+            else:
+                loss = loss + part
+        if not without:
+            loss.backward()
 
 
 def context():

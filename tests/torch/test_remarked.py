@@ -17,7 +17,8 @@ REMARKS = {
     "reentrant": ("recomputed", 0, "that backward recomputes at once for the checkpoint at "),
     "untrained": ("untrained_gradients", 16 << 20, "of gradients for parameters that no PyTorch optimizer updates in this run, mostly from "),
     "validated": ("evaluation_graph", 7 * 8 << 20, "of activations saved for a backward that never comes, mostly from "),
-    "inferred": ("evaluation_graph", 2 * 7 * 8 << 20, "of activations saved for a backward that never comes, mostly from "),
+    "inferred": ("evaluation_graph", 7 * 8 << 20, "of activations saved for a backward that never comes, mostly from "),
+    "accumulated": ("several_forwards", 4 * 7 * 8 << 20, "of activations that 4 forward calls save for one backward, at "),
     "context": ("context", 0, "the first tensor there was allocated by "),
 }
 
