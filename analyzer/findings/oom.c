@@ -7,7 +7,7 @@ const char *const mt_reach_names[MT_N_REACHES] = {"nothing",  "request", "forwar
 const char *const mt_reach_words[MT_N_REACHES] = {
     [MT_REACH_NOTHING] = "not served",   [MT_REACH_REQUEST] = "this request",
     [MT_REACH_FORWARD] = "this forward", [MT_REACH_BACKWARD] = "this backward",
-    [MT_REACH_STEP] = "this iteration",  [MT_REACH_NEXT] = "two such iterations",
+    [MT_REACH_STEP] = "this iteration",  [MT_REACH_NEXT] = "2 such iterations",
 };
 
 uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_oom *oom)

@@ -248,7 +248,7 @@ static void put_growth_line(const struct mt_analysis *analysis, const struct mt_
                     (site->category != MT_CATEGORY_INPUTS || site->certainty != MT_GUESS);
     fprintf(out, ", mostly");
     if (is_named)
-        fprintf(out, " %s", mt_categories[site->category].label);
+        fprintf(out, " %s", mt_category_noun(site->category));
     if (site->line) {
         fputs(" from ", out);
         put_line(out, analysis->replay.definitions, site->line);

@@ -295,7 +295,7 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
         const struct mt_advice *advice = &story->advice[i];
         bool is_far = advice->served == MT_SERVED_YES && rest->known > MT_REACH_REQUEST;
         bool is_set = !strcmp(advice->change, "set");
-        fprintf(page->out, "  %-19s  %s  ",
+        fprintf(page->out, "  %-18s  %s  ",
                 is_far ? mt_reach_words[advice->reach] : outcomes[advice->served],
                 advice->is_replayed ? "replayed" : "modelled");
         if (is_set && *advice->set)

@@ -93,7 +93,7 @@ def is_kept(promised, first, again, same_calls):
     if again["ended"] == "whole":
         return True
     far = promised.removeprefix("through ")
-    if far == "two such iterations":
+    if far == "2 such iterations":
         return at >= (step + 1, PHASES.index("optimizer"), 0)
     if PHASES[first["at"][1]] == "evaluation":
         return at >= (step + 1, 0, 0)
@@ -184,10 +184,10 @@ class Job:
             made = [int(re.search(r"^allocations (\d+)", text, re.M)[1]) for text in (before, output)]
             times = made[1] - made[0] if same_calls else output.count("came ") - before.count("came ")
             return "yes" if times > 0 else "NO" if same_calls or times < 0 else ""
-        far = {"this forward": "forward", "this backward": "backward", "this iteration": "step", "two such iterations": "step"}
+        far = {"this forward": "forward", "this backward": "backward", "this iteration": "step", "2 such iterations": "step"}
         mark = far.get(promised.removeprefix("through "), "")
         times = output.count("came " + mark) - before.count("came " + mark)
-        least = 2 if promised == "through two such iterations" else 1
+        least = 2 if promised == "through 2 such iterations" else 1
         return "yes" if code == 0 or times >= least or (mark and output.count("came evaluation") > before.count("came evaluation")) else "NO"
 
 
