@@ -13,6 +13,7 @@ export function phaseColour(phase: string): string {
 /** Draw a phase, with an edge on each side where it is wide enough: the colours are pale behind its name. edge, text: inks, which
  *  are slow to find for thousands of phases. */
 export function drawPhase(context: CanvasRenderingContext2D, phase: string, left: number, top: number, right: number, edge: string, text: string) {
+  if (!phase) return;
   context.fillStyle = phaseColour(phase);
   context.fillRect(left, top, Math.max(1, right - left), 12);
   context.fillStyle = edge;
@@ -43,7 +44,7 @@ export function phaseRuns(spans: Span[], at: (span: Span) => number, edges: numb
   return runs.filter((one) => one.phase);
 }
 
-/** Return the phase that a span is drawn as. */
+/** Return the phase that a span is drawn as; "": none, as in iterations of a program without modules. */
 export function drawnPhase(span: Span): string {
-  return span.evaluates ? "evaluation" : span.phase;
+  return span.evaluates ? "evaluation" : span.iteration && span.phase === "start-up" ? "" : span.phase;
 }

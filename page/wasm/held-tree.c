@@ -92,19 +92,22 @@ static json_t *branches(const struct held *held, size_t at, size_t end)
         const struct mt_holder_step *step = &held->tree.step[last];
         const struct mt_life *life =
             mt_life_of_block(held->lives, held->verdict[step->largest].block);
-        bool is_garbage = !held->tree.step[at].depth && mt_holder_is_garbage(step->root);
+        const char *place = held->tree.step[at].depth          ? ""
+                            : mt_holder_is_garbage(step->root) ? "garbage"
+                            : step->root == MT_HOLDER_LOST     ? "lost"
+                                                               : "";
         char text[MT_HOLDER_TEXT];
         struct box box;
         sum(held, step, &box);
         mt_holder_run_text(text, sizeof text, &held->tree, at, last);
         json_array_append_new(
-            array, json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:s, s:I, s:o}", "name",
-                             mt_json_text(text), "place", is_garbage ? "garbage" : "", "bytes",
-                             (json_int_t)step->bytes, "blocks", (json_int_t)step->blocks, "only",
-                             (json_int_t)step->only, "found", (json_int_t)box.found, "category",
-                             box.category, "certainty", box.certainty, "life",
-                             life ? (json_int_t)mt_life_number(held->lives, life) : -1, "children",
-                             branches(held, last + 1, step->end)));
+            array,
+            json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:s, s:I, s:o}", "name",
+                      mt_json_text(text), "place", place, "bytes", (json_int_t)step->bytes,
+                      "blocks", (json_int_t)step->blocks, "only", (json_int_t)step->only, "found",
+                      (json_int_t)box.found, "category", box.category, "certainty", box.certainty,
+                      "life", life ? (json_int_t)mt_life_number(held->lives, life) : -1, "children",
+                      branches(held, last + 1, step->end)));
     }
     return array;
 }

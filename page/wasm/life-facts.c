@@ -138,7 +138,7 @@ json_t *mt_life_json(const struct mt_lives *lives, const struct mt_analysis *ana
         "{s:I, s:s, s:I, s:i, s:s, s:s, s:s, s:s}", "bytes", (json_int_t)life->size, "address",
         address, "born", (json_int_t)life->born, "category", (int)life->category, "rule",
         rule->name, "certainty", mt_certainty_name(rule->certainty), "phase",
-        mt_phase_names[life->phase].label, "dtype", life->dtype ? mt_dtype_name(life->dtype) : "");
+        mt_phase_names[life->phase].where, "dtype", life->dtype ? mt_dtype_name(life->dtype) : "");
     json_object_set_new(object, "bits", json_integer(mt_dtype_bits(life->dtype)));
     json_object_set_new(object, "line", json_string(line));
     json_object_set_new(object, "born_ns", json_integer((json_int_t)life->born_ns));

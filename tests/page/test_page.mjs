@@ -424,6 +424,11 @@ async function holders(trace) {
     check(boxes.some((lines) => lines[0] === name && lines.includes("garbage") === Boolean(garbage) && lines.at(-2).startsWith(`${bytes}, `) &&
       lines.at(-2).includes(`, ${blocks} block`) && (/, (\S+ \S+) also held/.exec(lines.at(-2))?.[1] === elsewhere)), `the tree has ${bytes}, ${blocks} of ${name}: ${JSON.stringify(boxes)}`);
   check(boxes.length === wanted.length && wanted.length > 2, `and no others: ${boxes.length}, ${wanted.length}`);
+  const red = await page.$$eval("#panel-held .box", (all) => all.filter((one) => one.style.cssText.includes("--bad")).map((one) => one.title.split("\n")[1]));
+  check(red.length && red.every((one) => one === "garbage"), `red is what nothing holds: ${red}`);
+  const fact = (name) => page.evaluate((wanted) => [...document.querySelectorAll("#details dt")].find((one) => one.textContent === wanted).nextElementSibling.textContent, name);
+  const explained = execFileSync(memtap, ["explain", trace, await fact("address")], { encoding: "utf8" }), allocated = await fact("allocated");
+  check(explained.includes(allocated.replace(/^.*event [\d,]+/, "")), `allocated as memtap explain says: ${allocated}`);
   await page.locator("#panel-held .box", { hasText: "losses" }).click();
   await page.waitForFunction(() => location.hash.includes("life="));
   check((await held()).startsWith("global `losses`"), `a box shows its largest block: ${await held()}`);

@@ -65,12 +65,13 @@ export class Details {
       return;
     }
     const category = this.trace.categories[life.category]!, line = lineOf(life);
+    const { iteration = 0 } = (this.trace.spans[this.store.state.slot] ?? []).filter((one) => one.moment <= life.born).pop() ?? {};
     const facts: [string, string][] = [
       ["line", life.line],
       ["size", `${size(life.bytes)} (${count(life.bytes)} bytes)`],
       ["type", life.dtype && `${life.dtype}${life.bits ? `, at most ${count(Math.floor((life.bytes * 8) / life.bits))} elements` : ""}`],
       ["why", `${life.rule} (${life.certainty})`],
-      ["allocated", `${time(life.born_ns)}, event ${count(life.born_event)}, in ${life.phase}`],
+      ["allocated", `${time(life.born_ns)}, event ${count(life.born_event)}, ${life.phase}, ${iteration ? `iteration ${count(iteration)}` : "start-up"}`],
       ["freed", life.ended_ns === null ? "still live at the end"
         : `${time(life.ended_ns)}, after ${time(life.ended_ns - life.born_ns)}`],
       ["last used", life.uses ? lastUse(life.uses, life.ended_ns) : ""], ["held by", holder(life)],

@@ -140,11 +140,11 @@ export class WhoView {
       class: `box${is_found ? " found" : is_dim ? " dim" : ""}`, role: "treeitem", title,
       "aria-level": Math.abs(depth) + 1, "data-depth": depth,
       style: `left:${left}px;width:${Math.max(pixels - 1, 1)}px;` +
-        `--colour:${colour(category.name)}`,
+        `--colour:${this.isHeld && place ? "var(--bad)" : colour(category.name)}`,
       click: () => {
         if (path) this.go(path);
         if (node.life !== undefined) this.store.set({ life: node.life });
       },
-    }, pixels > 40 ? `${name}${place && pixels > 110 ? ` ${place}` : ""} ${pixels > 220 ? `${size(node.bytes)} ${part(node.bytes, whole)}` : ""}` : "");
+    }, pixels > 40 ? `${this.isHeld && place ? `${place}: ` : ""}${name}${!this.isHeld && place && pixels > 110 ? ` ${place}` : ""} ${pixels > 220 ? `${size(node.bytes)} ${part(node.bytes, whole)}` : ""}` : "");
   }
 }
