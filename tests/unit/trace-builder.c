@@ -15,7 +15,7 @@ struct mt_builder {
     struct mt_encoder *encoder;
     enum { NOTHING, DEFINITIONS, SUMMARIES, EVENTS } open;
     unsigned char *bytes;
-    size_t size;
+    size_t size, room;
     uint32_t strings, images, frames, stacks;
     struct mt_event next; /* its device, thread, stack; time of the last event */
     uint64_t events, lost;
@@ -33,10 +33,17 @@ static void must(int holds, const char *what)
     abort();
 }
 
+static void resize(struct mt_builder *b, size_t room)
+{
+    b->bytes = realloc(b->bytes, room);
+    must(b->bytes != NULL, "out of memory");
+    b->room = room;
+}
+
 static void append(struct mt_builder *b, const unsigned char *bytes, size_t size)
 {
-    b->bytes = realloc(b->bytes, b->size + size + 1);
-    must(b->bytes != NULL, "out of memory");
+    if (b->size + size >= b->room)
+        resize(b, 2 * (b->size + size) + 1);
     if (size)
         memcpy(b->bytes + b->size, bytes, size);
     b->size += size;
@@ -75,6 +82,7 @@ void mt_builder_destroy(struct mt_builder *b)
 const unsigned char *mt_builder_bytes(struct mt_builder *b, size_t *size)
 {
     close_block(b);
+    resize(b, b->size + 1); /* so that a sanitizer sees what is read beyond the end */
     *size = b->size;
     return b->bytes;
 }
