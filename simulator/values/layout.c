@@ -4,7 +4,7 @@
  * strides and find them in it; find known operators and their kernels. Every offset must be found,
  * or no values are computed at all.
  */
-#include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -118,11 +118,34 @@ static bool is_text(const void *address, const char *text)
     return size <= sizeof(found) && peek(address, found, size) && !memcmp(found, text, size);
 }
 
+struct place {
+    uintptr_t address;
+    const char *library;
+};
+
+static int is_at(struct dl_phdr_info *image, size_t size, void *data)
+{
+    struct place *place = data;
+
+    (void)size;
+    for (unsigned i = 0; i < image->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &image->dlpi_phdr[i];
+        uintptr_t start = image->dlpi_addr + part->p_vaddr;
+
+        if (part->p_type == PT_LOAD && place->address - start < part->p_memsz) {
+            place->library = image->dlpi_name;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* (Not by dladdr, which goes through all of a library's symbols: PyTorch has 100,000.) */
 bool sim_in_library(const void *address, const char *name)
 {
-    Dl_info info;
+    struct place place = {(uintptr_t)address, ""};
 
-    return address && dladdr(address, &info) && strstr(info.dli_fname, name);
+    return address && dl_iterate_phdr(is_at, &place) && strstr(place.library, name);
 }
 
 /* Measure a name. A string of GCC 5 and later has its length after the pointer; an older one is
