@@ -42,7 +42,7 @@ def settings(name, **more):
 
 def kill(name, early=None):
     """Record until the process is killed; before that, copy trace and tail as `early`."""
-    program = subprocess.Popen([hands_over, "4"], env=settings(name))
+    program = subprocess.Popen([hands_over, "4", "5000"], env=settings(name))
     trace = pathlib.Path(f"{name}.mtap")
     until(lambda: trace.exists() and trace.stat().st_size > 5000)
     if early:
