@@ -292,7 +292,7 @@ def edited(script, edits):
 def record(folder, script, edits=(), environment=None, before=(), forks=None):
     """Runs the script with these edits and those that make it small: a list of its traces, one for
     each rank. It lies in `folder`, which is made, under its own name. before: a command that runs it;
-    forks: where it is run if it can be, which one process with the allocator's default settings can."""
+    forks: where it is run if it is one process."""
     how = SCRIPTS[script]
     folder = Path(folder)
     folder.mkdir(parents=True)
@@ -301,8 +301,8 @@ def record(folder, script, edits=(), environment=None, before=(), forks=None):
     runner = [] if how.ranks == 1 else ["-m", "torch.distributed.run", "--standalone",
                                         "--nproc-per-node", how.ranks]
     name = "trace.mtap" if how.ranks == 1 else "trace-%r.mtap"
-    if forks and how.ranks == 1 and not environment:
-        code, output = forks.run(folder / name, source, *how.arguments, cwd=folder)
+    if forks and how.ranks == 1:
+        code, output = forks.run(folder / name, source, *how.arguments, env=environment, cwd=folder)
         if not equal(f"exit code of {source}", code, how.ends):
             print(output)
         return sorted(folder.glob("*.mtap"))

@@ -117,12 +117,17 @@ os.dup2(os.open(asked["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
 os.dup2(1, 2)
 sys.argv = [asked["program"], *asked["arguments"]]
 sys.path[0] = os.path.dirname(os.path.abspath(asked["program"]))
-runpy.run_path(asked["program"], run_name="__main__")
+code = 0
+try:
+    runpy.run_path(asked["program"], run_name="__main__")
+except Exception:
+    sys.excepthook(*sys.exc_info())
+    code = 1
 # Skip the interpreter's own end. It frees every imported module, which copies their pages and takes longer than most programs here.
-# Blocks that are still live are therefore not freed in the trace. A program that raises or calls sys.exit() ends in the usual way,
-# and test_ended.py's programs are processes of their own.
+# Blocks that are still live are therefore not freed in the trace. A program that calls sys.exit() ends in the usual way, and
+# test_ended.py's programs are processes of their own.
 threading._shutdown()
 atexit._run_exitfuncs()
 sys.stdout.flush()
 sys.stderr.flush()
-os._exit(0)
+os._exit(code)

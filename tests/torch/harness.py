@@ -204,16 +204,24 @@ class Trace:
         return [event for event in self.events if event["record"] in kinds]
 
 
+def fork(trace, program, *arguments, gpu=GPU, before=None, ends=0, **options):
+    """What a program printed that memtap recorded, in a child of Forks: where its process's begin and end do not matter. before: as
+    Forks has it. ends: the exit code that it should have."""
+    with Forks(before=before or recorded("%p.mtap", gpu=gpu)) as forks:
+        code, output = forks.run(trace, program, *arguments, **options)
+    if not equal(f"exit code of {program}", code, ends):
+        print(output)
+        finish()
+    return output
+
+
 def record(work, script, *arguments, gpu=GPU, ends=0):
     """Runs a script of the zoo with memtap, up to its exit code: its trace's path, and what
     counters.py logged."""
     trace, log = Path(work) / "trace.mtap", Path(work) / "counters.json"
     trace.unlink(missing_ok=True)
-    with Forks(before=recorded("%p.mtap", gpu=gpu)) as forks:
-        code, output = forks.run(trace, COUNTERS, log, ZOO / script, *arguments)
+    output = fork(trace, COUNTERS, log, ZOO / script, *arguments, gpu=gpu, ends=ends)
     print(output)
-    if not equal(f"exit code of {script}", code, ends):
-        finish()
     return trace, read_phases(log, output.splitlines())
 
 

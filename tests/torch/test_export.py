@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import harness
-from harness import MEMTAP, PYTHON, check, equal
+from harness import MEMTAP, check, equal
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
@@ -70,11 +70,10 @@ def segments_of(snapshot):
 
 
 def run(setting):
-    print(f"{setting or 'default'}:")
+    print(f"{setting}:")
     with harness.folder() as work:
         trace, theirs, ours = (Path(work) / name for name in ("trace.mtap", "theirs.pickle", "ours.pickle"))
-        harness.must_run([*harness.recorded(trace), PYTHON, HERE / "recorded_twice.py", theirs],
-                         env={"PYTORCH_CUDA_ALLOC_CONF": setting})
+        harness.fork(trace, HERE / "recorded_twice.py", theirs, env=setting)
         newest, peak = Path(work) / "newest.pickle", Path(work) / "peak.pickle"
         harness.must_run([MEMTAP, "export", "-f", "memory_viz", "-o", ours, trace])
         harness.must_run([MEMTAP, "export", "-f", "memory_viz", "--newest", "100", "-o", newest, trace])
@@ -99,7 +98,7 @@ def run(setting):
         equal("no entries of a moment", sum(map(len, at_peak["device_traces"])), 0)
         check(sum(s["allocated_size"] for s in at_peak["segments"]) >
               sum(s["allocated_size"] for s in own["segments"]), "more is allocated at the peak than at the end")
-        harness.must_run([*harness.alone(), PYTHON, HERE / "viz_loader.py", ours, newest, peak])
+        harness.fork("", HERE / "viz_loader.py", ours, newest, peak, before=harness.alone())
 
 
 def sources(trace):
@@ -114,7 +113,7 @@ def run_profiled():
     print("torch.profiler:")
     with harness.folder() as work:
         trace, profile, picture = (Path(work) / name for name in ("trace.mtap", "profile.json", "picture.pftrace"))
-        harness.must_run([*harness.recorded(trace), PYTHON, HERE / "profiled.py", profile])
+        harness.fork(trace, HERE / "profiled.py", profile)
         profile.with_suffix(".json.gz").write_bytes(gzip.compress(profile.read_bytes()))
         for file in (profile, profile.with_suffix(".json.gz")):
             harness.must_run([MEMTAP, "export", "-f", "perfetto", "--with", file, "-o", picture, trace])
@@ -144,7 +143,7 @@ def run_profiled():
 
 
 harness.need_torch()
-for each in (None, "expandable_segments:True"):
+for each in ({}, {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}):
     run(each)
 run_profiled()
 harness.finish()

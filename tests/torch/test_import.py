@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from harness import GPU, MEMTAP, PYTHON, check, equal, finish, folder, must_run, need_torch, run  # noqa: E402
+from harness import MEMTAP, check, equal, finish, folder, fork, must_run, need_torch, run  # noqa: E402
 
 PROGRAM = r"""
 import json, os, random, sys
@@ -130,8 +130,7 @@ def compare(work, name, entries, settings=None):
     """The same run, recorded twice; the imported one, and what it should be."""
     dump, own, made = (work / f"{name}{end}" for end in (".pickle", ".own.mtap", ".mtap"))
     (work / "program.py").write_text(PROGRAM)
-    must_run([MEMTAP, "run", "--quiet", "--simulate", GPU, "-o", own, "--", PYTHON, work / "program.py", dump, entries],
-             env={"PYTORCH_CUDA_ALLOC_CONF": settings})
+    fork(own, work / "program.py", dump, entries, env=settings)
     said = must_run([MEMTAP, "import", "-o", made, dump]).stdout
     events, wanted = dumped(made), dumped(own)
     live, reserved = snapshot_blocks(dump)
@@ -185,7 +184,7 @@ def main():
     with folder() as work:
         work = Path(work)
         compare(work, "whole", 1_000_000)
-        compare(work, "expandable", 1_000_000, "expandable_segments:True")
+        compare(work, "expandable", 1_000_000, {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
         compare(work, "ring", 700)
     finish()
 

@@ -2,6 +2,7 @@
 """Segments that a graph's pool and a MemPool keep have their names, also where no block is in them, where
 pools are used inside each other and shared by graphs; and at an OOM what is free in them is no use."""
 import json
+from pathlib import Path
 
 import harness
 from harness import check, equal
@@ -61,7 +62,7 @@ def record(work, text, name, gpu=harness.GPU, **environment):
     script, trace = f"{work}/script.py", f"{work}/{name}.mtap"
     with open(script, "w", encoding="utf-8") as out:
         out.write(text)
-    harness.must_run([*harness.recorded(trace, gpu=gpu), harness.PYTHON, script], env=environment)
+    harness.fork(trace, script, gpu=gpu, env=environment)
     return trace
 
 
@@ -99,10 +100,11 @@ def check_oom(work, name, **environment):
 
 def main():
     harness.need_torch()
-    probe = "import torch; print(hasattr(torch.cuda, 'use_mem_pool'))"
-    if "True" not in harness.must_run([*harness.alone(), harness.PYTHON, "-c", probe]).stdout:
-        harness.skip("this PyTorch has no MemPool")
     with harness.folder() as work:
+        probe = Path(work) / "probe.py"
+        probe.write_text("import torch; print(hasattr(torch.cuda, 'use_mem_pool'))")
+        if "True" not in harness.fork(f"{work}/probe.mtap", probe):
+            harness.skip("this PyTorch has no MemPool")
         check_kept(work)
         if harness.ON_GPU:  # whose memory is of another size
             harness.finish()

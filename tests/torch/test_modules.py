@@ -2,7 +2,6 @@
 """test_modules.py SCRIPT [ARGUMENT...]: modules have the names in a trace that they have in a script of
 the zoo, and parameters and gradients belong to the modules that they do."""
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -49,9 +48,7 @@ def main():
     harness.need_torch(*(["transformers"] if "unet" not in sys.argv[1] else []))
     with harness.folder() as work:
         trace, log = Path(work) / "trace.mtap", Path(work) / "named.json"
-        command = [*harness.recorded(trace), harness.PYTHON, NAMED, log,
-                   harness.ZOO / sys.argv[1], *sys.argv[2:]]
-        harness.must_run(command, env={**os.environ, "MEMTAP_QUIET": "1"})
+        harness.fork(trace, NAMED, log, harness.ZOO / sys.argv[1], *sys.argv[2:])
         models = [m for m in json.loads(log.read_text()) if m["parameters"]]
         harness.equal("models", len(models), 1)
         check_names(names_in(trace), models[0])

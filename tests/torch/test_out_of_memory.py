@@ -61,8 +61,7 @@ def test_in_backward():
     line = program.read_text().split("# the line")[0].count("\n") + 1
     with harness.folder() as work:
         path = pathlib.Path(work) / "t.mtap"
-        subprocess.run([MEMTAP, "run", "-q", "--simulate", GPU, "-o", path, "--", harness.PYTHON, program],
-                       stderr=subprocess.PIPE, check=False)
+        harness.fork(path, program, gpu=GPU, ends=1)
         told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
         text = harness.must_run([MEMTAP, "oom", path]).stdout
     equal("in backward: phase", told["phase"], "backward")  # though its first operator gets nothing
@@ -132,8 +131,7 @@ def test_optimizer_advice():
     for kind, most in (("fp32", 2 * 3 * n), ("masters", 2 * 3 * n), ("bf16", 2 * n)):
         with harness.folder() as work:
             path = pathlib.Path(work) / "t.mtap"
-            subprocess.run([MEMTAP, "run", "-q", "--simulate", GPU, "-o", path, "--", harness.PYTHON, program, kind],
-                           stderr=subprocess.PIPE, check=False)
+            harness.fork(path, program, kind, gpu=GPU, ends=1)
             told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
         saved = [advice["bytes"] for advice in told["suggestions"] if advice["change"] == "optimizer:adam8bit"]
         check(len(saved) == 1 and most * 0.98 < saved[0] <= most, f"8-bit optimizer, {kind}: saves {saved} of at most {most}")
@@ -167,7 +165,7 @@ def test_limit():
     program = pathlib.Path(__file__).with_name("limited_oom.py")
     with harness.folder() as work:
         path = pathlib.Path(work) / "t.mtap"
-        harness.must_run([*harness.recorded(path, gpu=GPU), harness.PYTHON, program])
+        harness.fork(path, program, gpu=GPU)
         copy = pathlib.Path(work) / "copy.mtap"
         harness.must_run([MEMTAP, "compact", "-o", copy, path])
         told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)

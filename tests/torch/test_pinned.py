@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import harness
-from harness import MEMTAP, PYTHON, check, equal
+from harness import MEMTAP, check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "pinned.py"
 MIB = 1 << 20
@@ -21,9 +21,9 @@ def main():
     harness.need_torch()
     with harness.folder() as folder:
         trace, compact = Path(folder) / "pinned.mtap", Path(folder) / "compact.mtap"
-        run = harness.must_run([*harness.recorded(trace), PYTHON, PROGRAM])
+        output = harness.fork(trace, PROGRAM)
         allocated, known, requested = rounded(trace)
-        equal("requested", requested, int(run.stdout.split()[0]))
+        equal("requested", requested, int(output.split()[0]))
         equal("known", known, allocated)
         check("more is allocated", allocated > requested + 100 * MIB)
         text = harness.must_run([MEMTAP, "report", trace]).stdout

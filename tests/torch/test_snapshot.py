@@ -7,7 +7,7 @@ from pathlib import Path
 
 import harness
 import totals
-from harness import PYTHON, check, equal
+from harness import check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "snapshot.py"
 
@@ -96,11 +96,10 @@ def mappings_of(trace, entries):
 
 
 def run(setting):
-    print(f"{setting or 'default'}:")
+    print(f"{setting}:")
     with harness.folder() as work:
         path, log = Path(work) / "trace.mtap", Path(work) / "log.json"
-        harness.must_run([*harness.recorded(path), PYTHON, PROGRAM, log],
-                         env={"PYTORCH_CUDA_ALLOC_CONF": setting})
+        harness.fork(path, PROGRAM, log, env=setting)
         trace, noted = harness.Trace(path), json.loads(log.read_text())
     trace.events = trace.events[:harness.last_before(trace.events, noted["time_ns"] - trace.start) + 1]
     return trace, noted
@@ -108,7 +107,7 @@ def run(setting):
 
 def main():
     harness.need_torch()
-    for setting in (None, "expandable_segments:True"):
+    for setting in ({}, {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}):
         trace, log = run(setting)
         agree("blocks", *blocks_of(trace, log["entries"]))
         agree("requests", *requests_of(trace, log["entries"]))

@@ -3,6 +3,7 @@
 one of 10, and at most 3 bytes for each event more. And a run that is killed has all its blocks."""
 import subprocess
 import sys
+from pathlib import Path
 
 import harness
 
@@ -26,8 +27,8 @@ if end == "killed":
 
 def record(work, steps, end="returned"):
     trace = f"{work}/{steps}-{end}.mtap"
-    command = [*harness.recorded(trace), harness.PYTHON, "-c", PROGRAM, steps, end]
-    return trace, harness.must_run(command, ends=137 if end == "killed" else 0).stdout
+    (Path(work) / "train.py").write_text(PROGRAM)
+    return trace, harness.fork(trace, f"{work}/train.py", steps, end, ends=-9 if end == "killed" else 0)
 
 
 def definitions(trace):

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import harness
-from harness import MEMTAP, PYTHON, check, equal
+from harness import MEMTAP, check, equal
 
 SIZE = 5000 * 2 * 1024  # none that PyTorch has by default
 PROGRAM = """
@@ -26,10 +26,13 @@ TUNERS = [{"module": "triton.testing", "of": "do_bench", "call": ""},
 
 def tunes(trace, tuner):
     """Whether this release has it, and all of the peak but the one tensor is a workspace."""
-    done = harness.run([*harness.recorded(trace), PYTHON, "-c", TUNED.format(**tuner)])
-    if "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr:
+    program = trace.with_suffix(".py")
+    program.write_text(TUNED.format(**tuner))
+    with harness.Forks() as forks:
+        code, output = forks.run(trace, program)
+    if "ImportError" in output or "ModuleNotFoundError" in output:
         return
-    equal(f"exit code of {tuner['module']}\n{done.stderr}", done.returncode, 0)
+    equal(f"exit code of {tuner['module']}\n{output}", code, 0)
     peak = json.loads(harness.must_run([MEMTAP, "report", "-f", "json", trace]).stdout)["devices"][0]["peak"]
     equal(f"{tuner['module']}: workspaces", peak["categories"]["workspace"], peak["allocated"] - 512 * 512 * 4)
 
@@ -50,9 +53,9 @@ def main():
     with harness.folder() as work:
         for stacks in ["python", "both", "native"]:
             trace = Path(work) / f"{stacks}.mtap"
-            harness.must_run([*harness.recorded(trace, "--stacks", stacks), PYTHON, "-c",
-                              PROGRAM.replace("SIZE", str(SIZE))],
-                             env={"CUBLAS_WORKSPACE_CONFIG": ":5000:2"})
+            program = trace.with_suffix(".py")
+            program.write_text(PROGRAM.replace("SIZE", str(SIZE)))
+            harness.fork(trace, program, env={"MEMTAP_STACKS": stacks, "CUBLAS_WORKSPACE_CONFIG": ":5000:2"})
             kinds = kinds_of_events(trace)
             told = kinds.index("workspace")
             check(kinds.count("workspace") < kinds.count("alloc"), "each is told once while it lives")
