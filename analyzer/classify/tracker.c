@@ -285,6 +285,18 @@ static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, ui
     return is_programs ? put_line(tracker, block, evidence) : 0;
 }
 
+/* Note where a graph first saved a block. Of what one line makes before the first forward (the
+ * tensors of a data set that is moved to the device), what no graph saves is of the same kind. */
+static int saw_saved(struct mt_tracker *tracker, struct mt_block *block, uint32_t stack)
+{
+    uint32_t python = mt_stack(tracker->definitions, block->stack)->python;
+    block->save_stack = stack;
+    block->evidence |= MT_SAW_SAVED;
+    return block->birth->when.phase == MT_PHASE_OUTSIDE && !block->birth->when.calls && python
+               ? mt_address_map_put(&tracker->again, python, 1)
+               : 0;
+}
+
 static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
                      const struct mt_event *event)
 {
@@ -406,8 +418,7 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
     case MT_SAVED:
         saw_dtype(block, event->SAVED.dtype);
         if (!(block->evidence & MT_SAW_SAVED))
-            block->save_stack = stack;
-        block->evidence |= MT_SAW_SAVED;
+            rc = saw_saved(tracker, block, stack);
         if (block->birth->when.phase == MT_PHASE_FORWARD &&
             tracker->phases.now.phase == MT_PHASE_FORWARD &&
             tracker->phases.now.backwards > block->birth->when.backwards)
@@ -481,7 +492,7 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
 struct mt_label_counts mt_tracker_label_counts(const struct mt_tracker *tracker,
                                                struct mt_tracker_seen *seen)
 {
-    size_t lines = tracker->lines.used + tracker->trained.used;
+    size_t lines = tracker->lines.used + tracker->trained.used + tracker->again.used;
     struct mt_label_counts labels = {.of_storage = seen->storages != tracker->storages.changes,
                                      .of_part = seen->parts != tracker->parts.changes};
     labels.of_others = labels.of_storage || seen->lines != lines;

@@ -50,7 +50,8 @@ struct mt_tracker {
     struct mt_address_map lines;   /* mt_line_of -> evidence on the program's own blocks */
     struct mt_address_map trained; /* mt_root_key of outermost modules that make graphs -> 1 */
     struct mt_address_map loops;   /* stacks below which backward or a step ran -> 1 */
-    struct mt_address_map again;   /* stacks of the program's own after its first forward -> 1 */
+    struct mt_address_map again;   /* stacks of the program's own after its first forward, and of
+                                    * what graphs saved -> 1 */
     struct mt_address_map stand_for_all; /* parameters with the state of all of them -> 1 */
     const char *last_trained;            /* mt_stack_root; NULL: none yet */
     uint64_t full;                       /* epoch in which memory ran out last, plus 1; 0: none */

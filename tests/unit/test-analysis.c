@@ -576,6 +576,28 @@ START_TEST(saved_is_activation_or_input)
 }
 END_TEST
 
+/* The tensors of a data set, which stay on the device: a graph saves the features, and not the
+ * edges. */
+START_TEST(what_a_line_makes_with_what_a_graph_saves_is_an_input)
+{
+    mt_build_on(builder, 0, 1, user_stack());
+    mt_build_alloc(builder, A, 1000);
+    if (_i)
+        mt_build_on(builder, 0, 1, mt_build_child(builder, user_stack(), "/u/t.py:9 store"));
+    mt_build_alloc(builder, B, 500);
+    for (unsigned i = 0; i < 4; i++) {
+        mt_build_on(builder, 0, 1, call_stack());
+        mt_build_alloc(builder, B + 64 * MT_MIB, 512);
+        mt_build_event(builder, MT_SAVED, A, 0, 0);
+        mt_build_on(builder, 0, 1, mt_build_child(builder, user_stack(), "/u/t.py:12 train"));
+        mt_build_free(builder, B + 64 * MT_MIB);
+    }
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_INPUTS), _i ? 1000 : 1500);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_PERSISTENT), _i ? 500 : 0);
+}
+END_TEST
+
 /* A loss of a library: one function, at two lines, makes a mask and saves it. */
 static void make_in_library(uint32_t caller)
 {
@@ -777,6 +799,7 @@ int main(void)
     tcase_add_test(rules, what_backward_makes_and_keeps_is_a_gradient);
     tcase_add_test(rules, an_accumulator_has_no_forward_line);
     tcase_add_test(rules, saved_is_activation_or_input);
+    tcase_add_loop_test(rules, what_a_line_makes_with_what_a_graph_saves_is_an_input, 0, 2);
     tcase_add_test(rules, what_one_call_of_a_library_made_and_saved_is_an_activation);
     tcase_add_test(rules, what_a_library_that_trains_made_and_saved_is_an_input);
     tcase_add_test(rules, an_optimizer_around_another_makes_state_in_its_constructor);
