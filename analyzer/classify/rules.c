@@ -119,6 +119,7 @@ RULE(is_own_state, copy_kind(context, block))
 RULE(is_detached_average,
      may_be_detached(context, block) && context->saw_steps && copy_kind(context, block))
 RULE(was_gathered, is_unlabelled(block) && made_under(context, block, MT_MARK_GATHER))
+RULE(is_master_of_zero, is_unlabelled(block) && is_from(context, block, MT_MARK_ZERO_MASTERS))
 RULE(is_of_zero, is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_PARAMETERS))
 RULE(is_gradient_of_zero,
      is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_GRADIENTS))
@@ -296,6 +297,8 @@ const struct mt_rule mt_rules[] = {
     {"allocated in an optimizer step that did not end", MT_CATEGORY_TEMPORARIES, MT_GUESS,
      in_open_step},
     {"allocated by FSDP to gather parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_gathered},
+    {"allocated by DeepSpeed ZeRO for copies that it updates instead of parameters",
+     MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY, is_master_of_zero},
     {"allocated by DeepSpeed ZeRO for parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_of_zero},
     {"allocated by DeepSpeed ZeRO for gradients", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_gradient_of_zero},
@@ -364,7 +367,8 @@ const size_t mt_n_rules = sizeof mt_rules / sizeof *mt_rules;
 bool mt_rule_is_master(const struct mt_rule *rule)
 {
     return rule->holds == is_master || rule->holds == is_stepped_copy ||
-           rule->holds == is_wrapped_copy || rule->holds == is_copy_of_zero;
+           rule->holds == is_wrapped_copy || rule->holds == is_copy_of_zero ||
+           rule->holds == is_master_of_zero;
 }
 
 bool mt_rule_lets_copy(const struct mt_rule *rule)

@@ -34,6 +34,7 @@
     M(GATHER)            /* FSDP: allocates memory for the parameters of all ranks */                       \
     M(ZERO_PARAMETERS)   /* DeepSpeed's ZeRO: creates flat parameters, or a rank's part */  \
     M(ZERO_GRADIENTS)    /* creates flat gradients */                                                 \
+    M(ZERO_MASTERS)      /* creates copies of parameters in itself, not in what it calls */           \
     M(BUCKETS)           /* DDP creates its buckets */                                       \
     M(DISPATCH)          /* __torch_dispatch__ of a tensor subclass or a mode */         \
     M(SCRATCH)           /* allocates memory that is reused for intermediate results */    \
