@@ -238,9 +238,12 @@ static int read_scores(struct scores *scores, const struct mt_recording *recordi
 }
 
 /* Return the part of a block's bytes that stay. What may be scores or not is a guess, and with one
- * length so is how they grow. */
-static double part_of(struct mt_edits *edits, const struct scores *scores, size_t i, double part)
+ * length so is how they grow. of: what is of the batch; NULL: the sequence changes. */
+static double part_of(struct mt_edits *edits, const struct scores *scores,
+                      const struct mt_of_batch *of, size_t i, double part)
 {
+    if (of && mt_is_of_pairs(of, &edits->recording->block[i]))
+        return part * part;
     enum growth growth = scores->n ? growth_at(scores, edits->recording, i) : GROWTH_LINEAR;
     bool is_known = scores->is_square != scores->is_linear;
     if (growth == GROWTH_LINEAR || (is_known && scores->is_linear))
@@ -290,8 +293,9 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
                          (may_be_copy(block, elements, n) ? MT_GUESS_COPIES : 0) |
                          (is_sequence || is_shown(&of, block, sizes, n) ? 0 : MT_GUESS_OTHERS);
         edits->guesses |= guess;
-        double stays = guess & edits->without ? (is_sequence && is_made[i] ? part * part : 1)
-                                              : part_of(edits, &scores, i, part);
+        double stays = guess & edits->without
+                           ? (is_sequence && is_made[i] ? part * part : 1)
+                           : part_of(edits, &scores, is_sequence ? NULL : &of, i, part);
         edits->block[i].size = mt_scaled(edits->block[i].size, stays);
     }
     mt_of_batch_clear(&of);

@@ -65,7 +65,8 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
         mt_put_wrapped(
             out,
             "  No error bound: the program multiplies activations with each other outside "
-            "attention, which was not compared with real runs.",
+            "attention, which was not compared with real runs. With the batch, such a product of "
+            "rows with rows is scaled by the square.",
             80, style);
 }
 

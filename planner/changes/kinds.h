@@ -63,15 +63,19 @@ bool mt_is_of_model(const struct mt_recorded_block *block);
 bool mt_multiplies_freely(const struct mt_recording *recording);
 
 /* What is shown to be of the batch: it has as many elements as what goes into a product with
- * weights, or comes out of one; these have a row for each of the batch's. */
+ * weights, or comes out of one; these have a row for each of the batch's. Or it has as many as a
+ * product of rows with rows, which has an element for each pair of them. */
 struct mt_of_batch {
-    uint64_t *elements;
-    size_t n, capacity;
+    struct mt_element_counts {
+        uint64_t *of;
+        size_t n, capacity;
+    } rows, pairs;
 };
 
 /* 0 or -ENOMEM; to be cleared in any case. */
 int mt_of_batch_find(struct mt_of_batch *of, const struct mt_recording *recording);
 bool mt_is_of_batch(const struct mt_of_batch *of, const struct mt_recorded_block *block);
+bool mt_is_of_pairs(const struct mt_of_batch *of, const struct mt_recorded_block *block);
 void mt_of_batch_clear(struct mt_of_batch *of);
 
 /* Return whether some node's operator is known: only its run in backward names it. */

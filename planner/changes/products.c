@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products: with weights they have a row for each of the batch's, and show what is of it; those of
- * activations may grow otherwise. */
+ * activations may grow otherwise, as pairs of rows do. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
 #include "kinds.h"
@@ -136,26 +136,35 @@ static bool is_by_rows(const struct mt_recording *recording, const struct weight
     return n < 2 || n < node->n_saves;
 }
 
-static bool has_elements(const struct mt_of_batch *of, uint64_t elements)
+static bool has_elements(const struct mt_element_counts *counts, uint64_t elements)
 {
     size_t i = 0;
-    while (i < of->n && of->elements[i] != elements)
+    while (i < counts->n && counts->of[i] != elements)
         i++;
-    return i < of->n;
+    return i < counts->n;
 }
 
-/* Note that what has as many elements is of the batch. A program has few such sizes; what has more
- * is not worth a search. 0 or -ENOMEM. */
-static int show(struct mt_of_batch *of, const struct mt_recorded_block *block)
+/* Note how many elements a block has. A program has few such sizes; what has more is not worth a
+ * search. 0 or -ENOMEM. */
+static int show(struct mt_element_counts *counts, const struct mt_recorded_block *block)
 {
     enum { MOST = 4096 };
-    if (!block || of->n == MOST || has_elements(of, mt_recorded_elements(block)))
+    if (!block || counts->n == MOST || has_elements(counts, mt_recorded_elements(block)))
         return 0;
-    return MT_APPEND(of->elements, of->capacity, of->n, mt_recorded_elements(block));
+    return MT_APPEND(counts->of, counts->capacity, counts->n, mt_recorded_elements(block));
+}
+
+/* Return whether a node's output has an element for each pair of rows: scores of all texts for all
+ * images, distances. A broadcast product need not: one factor may be of one row. */
+static bool is_of_pairs(const struct mt_recording *recording, const struct weights *weights,
+                        const struct mt_recorded_node *node, const char *name)
+{
+    return strstr(name, "CdistBackward") || strstr(name, "EuclideanDistBackward") ||
+           (!strstr(name, "MulBackward") && is_free_product(recording, weights, node, name));
 }
 
 /* Note what a node shows: a product with weights its input and its output, one of two batches its
- * output. 0 or -ENOMEM. */
+ * output, one of rows with rows that this has pairs. 0 or -ENOMEM. */
 static int show_node(struct mt_of_batch *of, const struct mt_recording *recording,
                      const struct weights *weights, const struct mt_recorded_node *node)
 {
@@ -166,12 +175,14 @@ static int show_node(struct mt_of_batch *of, const struct mt_recording *recordin
         const struct mt_recorded_block *block = mt_node_save(recording, node, i);
         if (!block || is_weight(weights, block))
             continue;
-        takes_shown |= has_elements(of, mt_recorded_elements(block));
-        rc = is_of_rows && !mt_outlives_step(recording, block) ? show(of, block) : 0;
+        takes_shown |= has_elements(&of->rows, mt_recorded_elements(block));
+        rc = is_of_rows && !mt_outlives_step(recording, block) ? show(&of->rows, block) : 0;
     }
     bool is_batched = strstr(name, "BmmBackward") || strstr(name, "BaddbmmBackward");
     if (!rc && (is_of_rows || (is_batched && takes_shown)))
-        rc = show(of, mt_recorded_at(recording, node->output));
+        rc = show(&of->rows, mt_recorded_at(recording, node->output));
+    if (!rc && is_of_pairs(recording, weights, node, name))
+        rc = show(&of->pairs, mt_recorded_at(recording, node->output));
     return rc;
 }
 
@@ -186,16 +197,31 @@ int mt_of_batch_find(struct mt_of_batch *of, const struct mt_recording *recordin
     return rc;
 }
 
+/* Return whether a block has so many elements; of one whose type is not known any width may be. */
+static bool is_among(const struct mt_element_counts *counts, const struct mt_recorded_block *block)
+{
+    bool is_there = has_elements(counts, mt_recorded_elements(block));
+    for (unsigned width = 1; !block->dtype && !is_there && width <= 8; width *= 2)
+        is_there = has_elements(counts, block->size / width);
+    return is_there;
+}
+
 bool mt_is_of_batch(const struct mt_of_batch *of, const struct mt_recorded_block *block)
 {
-    bool is_shown = has_elements(of, mt_recorded_elements(block));
-    for (unsigned width = 1; !block->dtype && !is_shown && width <= 8; width *= 2)
-        is_shown = has_elements(of, block->size / width);
-    return is_shown;
+    return is_among(&of->rows, block) && !mt_is_of_pairs(of, block);
+}
+
+bool mt_is_of_pairs(const struct mt_of_batch *of, const struct mt_recorded_block *block)
+{
+    uint64_t elements = mt_recorded_elements(block);
+    bool is_exact = has_elements(&of->pairs, elements);
+    return !has_elements(&of->rows, elements) &&
+           (is_exact || (is_among(&of->pairs, block) && !is_among(&of->rows, block)));
 }
 
 void mt_of_batch_clear(struct mt_of_batch *of)
 {
-    free(of->elements);
+    free(of->rows.of);
+    free(of->pairs.of);
     *of = (struct mt_of_batch){0};
 }

@@ -20,7 +20,7 @@
 static struct mt_builder *builder;
 static struct mt_analysis analysis;
 static struct mt_recording recording;
-static uint32_t softmax, linear, cat, pad, clone, attention, recurrent; /* strings */
+static uint32_t softmax, linear, cat, pad, clone, attention, recurrent, distance; /* strings */
 
 static uint64_t at(unsigned place)
 {
@@ -77,6 +77,7 @@ static void begin(void)
     builder = mt_builder_create();
     softmax = mt_build_string(builder, "N5torch8autograd9generated16SoftmaxBackward0E");
     linear = mt_build_string(builder, "N5torch8autograd9generated11MmBackward0E");
+    distance = mt_build_string(builder, "N5torch8autograd9generated14CdistBackward0E");
     recurrent = mt_build_string(builder, "N5torch8autograd9generated17CudnnRnnBackward0E");
     pad = mt_build_string(builder, "N5torch8autograd9generated22ConstantPadNdBackward0E");
     clone = mt_build_string(builder, "N5torch8autograd9generated14CloneBackward0E");
@@ -389,6 +390,34 @@ START_TEST(products_of_activations_have_no_bound)
 }
 END_TEST
 
+/* Return the bytes that a block has with twice the batch, without some guesses. */
+static uint64_t doubled_size(const struct mt_recorded_block *block, unsigned without)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
+    edits.without = without;
+    ck_assert_int_eq(mt_change_apply(&edits, "batch:2", &change), 0);
+    uint64_t size = edits.block[block - recording.block].size;
+    mt_edits_clear(&edits);
+    return size;
+}
+
+/* A product of rows with these rows, or distances, have an element for each pair, if what goes
+ * through weights has not as many: these have 4 MiB. */
+START_TEST(pairs_grow_with_the_square)
+{
+    struct mt_recorded_block *output = mt_recorded_at(&recording, newest_node()->output);
+    newest_node()->name = _i ? distance : linear;
+    ck_assert_uint_eq(doubled_size(output, 0), 8 * MIB);
+    output->size = 8 * MIB;
+    ck_assert_uint_eq(doubled_size(output, 0), 32 * MIB);
+    ck_assert_uint_eq(doubled_size(output, MT_GUESS_OTHERS), 8 * MIB);
+    output->dtype = 0; /* pairs of 4 bytes, or rows of 8 */
+    ck_assert_uint_eq(doubled_size(output, 0), 32 * MIB);
+}
+END_TEST
+
 /* Make rows and scores of both steps of training, of so many MiB. */
 static void make_scores(const unsigned mib[4])
 {
@@ -446,6 +475,7 @@ int main(void)
     tcase_add_test(test, a_weight_is_cast_once);
     tcase_add_test(test, a_node_keeps_its_own_run);
     tcase_add_test(test, products_of_activations_have_no_bound);
+    tcase_add_loop_test(test, pairs_grow_with_the_square, 0, 2);
     tcase_add_loop_test(test, lengths_show_how_scores_grow, 0, 3);
     return RUN_TESTS(test);
 }
