@@ -186,9 +186,10 @@ VARIANTS = {
     "accumulation-plugged-pool": ("accumulation", PLUGGED_POOL),
 }
 # What makes these hard is what only labels tell: buffers, state, flat parameters, masters and inputs that are made as
-# others make something else. Without, they count in what has to be right over all programs only.
+# others make something else (a data set or a batch that is made once for all iterations is persistent by its lifetime). Without,
+# they count in what has to be right over all programs only.
 NEED_LABELS = {"kept", "quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay", "stepper-checks",
-               "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
+               "data-on-device", "graph-callables", "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
                "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache",
-               "own-calls", "loaded", "public-augmented", "public-gaussian", "more-private", "more-curvature", "more-inference", "more-spikes",
+               "own-calls", "loaded", "public-augmented", "public-gaussian", "public-pyg", "public-quantized", "more-private", "more-curvature", "more-inference", "more-spikes",
                "more-shards", "more-tasks", "more-paths", "more-spheres", "by-hand-flat"}

@@ -149,7 +149,10 @@ def need_gpu():
 PROBE = """
 import os, runpy, sys
 from importlib.util import find_spec
-missing = [module for module in sys.argv[1:] if not find_spec(module)]
+def there(module):  # find_spec raises an error where a package of the module is missing
+    parent = module.rpartition(".")[0]
+    return (not parent or there(parent)) and find_spec(module)
+missing = [module for module in sys.argv[1:] if not there(module)]
 if missing:
     print("there is no", *missing)
 else:
