@@ -30,6 +30,24 @@ OPTIONS = {
     "zero-grad": ["--set-to-none", "1"],
     "keep-nothing": ["--forget"],
 }
+# What program.py can follow, too, and observed.py cannot.
+OF_PROGRAM = {
+    **OPTIONS,
+    "batch:1/4": ["--batch-scale", "0.25"],
+    "batch:1/8": ["--batch-scale", "0.125"],
+    "offload:activations": ["--offload", "activations"],
+    "offload:optimizer": ["--offload", "optimizer"],
+    "offload:parameters": ["--offload", "parameters"],
+    "optimizer:adamw-fused": ["--optimizer", "adamw-fused"],
+    "optimizer:adamw-for-loop": ["--one-by-one"],
+    "optimizer:adafactor": ["--optimizer", "adafactor"],
+    "optimizer:sgd": ["--optimizer", "sgd-plain"],
+    "precision:autocast": ["--autocast"],
+    "precision:bf16": ["--dtype", "bfloat16"],
+    "sequence:1/2": ["--length-scale", "0.5"],
+    "no-grad": ["--no-grad"],
+    "chunked-loss:16": ["--loss-chunks", "16"],
+}
 
 
 class Case:
@@ -43,7 +61,7 @@ class Case:
 
     def words(self, change=None):
         """The program's, with a piece of advice; None: there is no way to follow it."""
-        return None if change and change not in OPTIONS else [*self.options, *OPTIONS.get(change, [])]
+        return None if change and change not in OF_PROGRAM else [*self.options, *OF_PROGRAM.get(change, [])]
 
     def run(self, forks, memory, words, env=None):
         """What the program says of itself."""
@@ -77,7 +95,7 @@ class Case:
         if words is None:
             return self.name, change, said, advice.get("how", "?"), "not tried", True
         again = self.run(plain, memory, words, env={"PYTORCH_ALLOC_CONF": setting} if setting else {})
-        helps = further(again, first, bool(setting) or change == "batch:1/2")
+        helps = further(again, first, bool(setting) or change.startswith("batch:"))
         got = "whole" if again["ended"] == "whole" else "further" if helps else again["ended"]
         right = said == "not known" or (said == "fits") == helps
         return self.name, setting or change, said, advice.get("how", "?"), got, right

@@ -43,31 +43,13 @@ JOBS = ["validation_sums", "validation_at_once", "scoring", "wide", "wide_adam",
 FOLLOWED = ("no-grad", "optimizer:adamw-fused", "optimizer:adamw-for-loop", "drop-exception", "host-copies", "checkpoint-each", "keep-nothing", "zero-grad",
             "bucket-views", "batch:1/2", "batch:1/4", "batch:1/8", "offload:optimizer", "offload:activations", "offload:parameters", "precision:autocast", "precision:bf16",
             "optimizer:adafactor", "optimizer:sgd", "lora:16", "chunked-loss:16")
-# How program.py follows what campaign.py does not try.
-OPTIONS = {
-    **campaign.OPTIONS,
-    "batch:1/4": ["--batch-scale", "0.25"],
-    "batch:1/8": ["--batch-scale", "0.125"],
-    "offload:activations": ["--offload", "activations"],
-    "offload:optimizer": ["--offload", "optimizer"],
-    "offload:parameters": ["--offload", "parameters"],
-    "optimizer:adamw-fused": ["--optimizer", "adamw-fused"],
-    "optimizer:adamw-for-loop": ["--one-by-one"],
-    "optimizer:adafactor": ["--optimizer", "adafactor"],
-    "optimizer:sgd": ["--optimizer", "sgd-plain"],
-    "precision:autocast": ["--autocast"],
-    "precision:bf16": ["--dtype", "bfloat16"],
-    "sequence:1/2": ["--length-scale", "0.5"],
-    "no-grad": ["--no-grad"],
-    "chunked-loss:16": ["--loss-chunks", "16"],
-}
 # Of what the same run reserves on a card that is large enough.
 PARTS = (0.35, 0.6, 0.8, 0.95)
 ENDS = {"this forward": "backward", "this backward": "optimizer", "this iteration": "evaluation"}
 
 
 def first_remedy(case):
-    """(what to do, as campaign.OPTIONS or a setting; what is promised), of the three lines that stand first."""
+    """(what to do, as campaign.OF_PROGRAM or a setting; what is promised), of the three lines that stand first."""
     lines = harness.must_run([harness.MEMTAP, "oom", case.trace]).stdout.split("\n\n")[0]
     found = re.search(r"\n(?:Do|Try): (.*?)\s\(([^()]*)\)(?:\nOr: |$)", lines, re.S)
     if not found:
@@ -112,9 +94,9 @@ class Dead(campaign.Case):
             kind, _, more = part.partition(":")
             if kind == "checkpoint" and more:
                 words += ["--checkpoint-modules", more]
-            elif part and part not in OPTIONS:
+            elif part and part not in campaign.OF_PROGRAM:
                 return None
-            words += OPTIONS.get(part, [])
+            words += campaign.OF_PROGRAM.get(part, [])
         return words
 
     def follow_first(self, plain, memory, first):

@@ -9,19 +9,20 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1] / "tests" / "torch"), str(HERE.parent)]
+TESTS = HERE.parents[1] / "tests"
+sys.path[:0] = [str(TESTS / "torch"), str(HERE.parent)]
 import harness  # noqa: E402
 import results  # noqa: E402
 
-CHANGED = HERE.parents[1] / "tests" / "planner" / "changed.py"
+CHANGED = TESTS / "planner" / "changed.py"
 MIB = 1 << 20
 PROGRAMS = [
     "gpt", "gpt-small", "llama", "scores", "experts", "vit", "conv", "diffusion", "lstm", "perceptron",
     "gpt-small --accumulate 2", "gpt-small --autocast", "llama --bf16", "gpt --checkpoint layers.*", "conv --optimizer sgd-momentum",
 ]
-# The card's part beside its context, of what PyTorch reserved on one that was large enough.
+# The card's part next to its context, of what PyTorch reserved on one that was large enough.
 PARTS = 0.9, 0.6, 0.4, 0.25
-CONTEXT = 552_402_944  # the simulated H100's
+CONTEXT = 657 << 20  # the simulated H100's, and a handle of cuBLAS each for the program's thread and for backward's
 FLAGS = {"precision:autocast": "--autocast", "precision:bf16": "--bf16", "offload:activations": "--save-on-cpu",
          "offload:optimizer": "--optimizer cpu", "offload:parameters": "--offload-parameters 1"}
 SINGLES = 4  # ways of one thing that are followed on each card; of pairs all

@@ -12,7 +12,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parents[1] / "tests"
-sys.path[:0] = [str(TESTS / "planner"), str(TESTS / "torch"), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(TESTS / "planner"), str(TESTS / "torch"), str(HERE.parent)]
+import answers  # noqa: E402
 import cut  # noqa: E402
 import harness  # noqa: E402
 import modelled  # noqa: E402
@@ -73,7 +74,7 @@ class Runs:
         if key not in self.known:
             self.forks = self.forks or self.stack.enter_context(harness.Forks(PROGRAM))
             trace = self.folder / "changed.mtap" if options else self.trace(program, memory or "whole")
-            card = {"CUDASIM_MEMORY": str(cut.CONTEXT + memory)} if memory else {}
+            card = {"CUDASIM_MEMORY": str(answers.CONTEXT + memory)} if memory else {}
             self.known[key] = cut.measured(self.forks, trace, f"{program} {options}".split(), PROGRAM, **card)
             self.path.write_text(json.dumps(self.known, indent=1))
         return self.known[key]
