@@ -191,5 +191,5 @@ VARIANTS = {
 NEED_LABELS = {"kept", "quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay", "stepper-checks",
                "data-on-device", "graph-callables", "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
                "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache",
-               "own-calls", "loaded", "public-augmented", "public-gaussian", "public-pyg", "public-quantized", "more-private", "more-curvature", "more-inference", "more-spikes",
+               "own-calls", "loaded", "public-augmented", "public-compiled", "public-gaussian", "public-pyg", "public-quantized", "more-private", "more-curvature", "more-inference", "more-spikes",
                "more-shards", "more-tasks", "more-paths", "more-spheres", "by-hand-flat"}

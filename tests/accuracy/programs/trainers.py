@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 WAY = sys.argv[1]
+truth = {"persistent": []}  # what no object shows (observe.py)
 os.chdir(tempfile.mkdtemp())
 os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", WANDB_DISABLED="true")
 
@@ -347,6 +348,7 @@ def gaussian():
             return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
 
     x, y = torch.randn(4096, 8, device="cuda"), torch.randn(4096, device="cuda")
+    truth["persistent"] += [x, y]  # the data of all iterations
     likelihood, model = gpytorch.likelihoods.GaussianLikelihood().cuda(), Process(torch.randn(512, 8)).cuda()
     optimizer = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=0.01)
     bound = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=4096)
