@@ -95,6 +95,9 @@ static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t of
     judgement->at = most;
     if (!rc && off && judgement->served != MT_SERVED_NO)
         rc = run(judge, trial, judge->card, &judgement->at);
+    /* PyTorch may empty its cache on a smaller card only, which makes room for a library. */
+    if (!rc && judgement->served == MT_SERVED_YES && !is_served(judge, &judgement->at))
+        judgement->served = MT_SERVED_UNKNOWN;
     return rc;
 }
 

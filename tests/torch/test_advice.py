@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "evaluation" / "advice"))
 import campaign
 from cases import CASES
 
-TRIED = ["attention 60 %", "dense 70 %", "pictures 35 %", "keeps data", "changing lengths 75 %", "evaluation 75 %"]
+TRIED = ["attention 60 %", "attention 83 %", "dense 70 %", "pictures 35 %", "keeps data", "changing lengths 75 %", "evaluation 75 %"]
 
 
 def keeps_settings(recorded, folder):
