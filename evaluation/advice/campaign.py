@@ -21,6 +21,7 @@ import results  # noqa: E402
 from cases import CASES  # noqa: E402
 
 MIB = 1 << 20
+SIMULATE = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
 BESIDE = 650 * MIB  # what the context and two handles of cuBLAS take beside PyTorch
 # What a user does about a piece of advice: options of program.py. Settings of the allocator are in the advice.
 OPTIONS = {
@@ -66,7 +67,11 @@ class Case:
     def run(self, forks, memory, words, env=None):
         """What the program says of itself."""
         env = {"CUDASIM_MEMORY": str(memory), **(env or {})}
-        _, output = forks.run(self.trace, self.program, *words, env=env, cwd=self.place)
+        if "backend:" in env.get("PYTORCH_ALLOC_CONF", ""):  # PyTorch chooses its allocator when it is imported
+            done = harness.run([*SIMULATE, harness.PYTHON, self.program, *words], env=env, cwd=self.place)
+            output = done.stdout + done.stderr
+        else:
+            _, output = forks.run(self.trace, self.program, *words, env=env, cwd=self.place)
         said = [line for line in output.splitlines() if line.startswith('{"ended"')]
         if said:
             return json.loads(said[-1])
@@ -95,7 +100,8 @@ class Case:
         if words is None:
             return self.name, change, said, advice.get("how", "?"), "not tried", True
         again = self.run(plain, memory, words, env={"PYTORCH_ALLOC_CONF": setting} if setting else {})
-        helps = further(again, first, bool(setting) or change.startswith("batch:"))
+        has_same_calls = "backend:" not in setting if setting else change.startswith("batch:")  # another allocator counts otherwise
+        helps = further(again, first, has_same_calls)
         got = "whole" if again["ended"] == "whole" else "further" if helps else again["ended"]
         right = said == "not known" or (said == "fits") == helps
         return self.name, setting or change, said, advice.get("how", "?"), got, right
@@ -134,12 +140,15 @@ def further(again, first, same_calls):
 
 def find_cases(args, folder):
     """Those asked for; and the public scripts that are not there."""
-    cases = [Case(*row, folder) for row in CASES if args.k in row[0]]
+    def is_asked(name):
+        return any(part in name for part in args.k.split("|"))
+
+    cases = [Case(*row, folder) for row in CASES if is_asked(row[0])]
     if not args.public:
         return cases, "--public names no folder"
     work = Path(folder) / "work"
     missing = public.prepare(args.public.resolve(), work, harness.PYTHON)
-    cases += [PublicCase(row, folder, work) for row in public.CASES if args.k in row[0] and row[1] not in missing]
+    cases += [PublicCase(row, folder, work) for row in public.CASES if is_asked(row[0]) and row[1] not in missing]
     return cases, missing and "not there: " + ", ".join(missing)
 
 
@@ -155,7 +164,7 @@ def count(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-k", default="", help="only cases whose names have this")
+    parser.add_argument("-k", default="", help="only cases whose names have this, or one of these: a|b")
     parser.add_argument("--save", action="store_true", help="write the rows into evaluation/results/advice.csv")
     parser.add_argument("--public", type=Path, default=os.environ.get("MEMTAP_PUBLIC_SCRIPTS"),
                         help="folder with check-outs of nanoGPT, minGPT, llama2.c, examples and pytorch-image-models; "
@@ -164,11 +173,10 @@ def main():
     args = parser.parse_args()
     args.public = args.public and Path(args.public)
     rows = []
-    simulate = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
     with tempfile.TemporaryDirectory() as folder:
         cases, skipped = find_cases(args, folder)
         programs = sorted({str(case.program) for case in cases})
-        with harness.Forks(*programs) as recorded, harness.Forks(*programs, before=simulate) as plain:
+        with harness.Forks(*programs) as recorded, harness.Forks(*programs, before=SIMULATE) as plain:
             for case in cases:
                 case.compare(recorded, plain)
                 if args.keep and not all(row[5] for row in case.rows):
