@@ -286,7 +286,7 @@ def main():
     except torch.OutOfMemoryError:
         ended = "oom"
     except RuntimeError as error:  # of a library's handle, which is not PyTorch's memory
-        if "ALLOC_FAILED" not in str(error):
+        if not any(word in str(error) for word in ("ALLOC_FAILED", "ALLOCATION_FAILED")):
             raise
         ended = "oom"
     stats = torch.cuda.memory_stats()

@@ -257,6 +257,25 @@ int cudnnGetProperty(int type, int *value)
     return CUDNN_SUCCESS;
 }
 
+/* Return a status's name, which PyTorch's error shows. */
+const char *cudnnGetErrorString(int status)
+{
+    switch (status) {
+    case CUDNN_SUCCESS:
+        return "CUDNN_STATUS_SUCCESS";
+    case CUDNN_NOT_INITIALIZED:
+        return "CUDNN_STATUS_NOT_INITIALIZED";
+    case CUDNN_BAD_PARAM:
+        return "CUDNN_STATUS_BAD_PARAM";
+    case CUDNN_NOT_SUPPORTED:
+        return "CUDNN_STATUS_NOT_SUPPORTED";
+    case CUDNN_DEVICE_ALLOC_FAILED:
+        return "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED";
+    default:
+        return "simulated cuDNN";
+    }
+}
+
 void cudnnGetLastErrorString(char *message, size_t size)
 {
     const struct cudnn_installed *installed = cudnn_installed();
