@@ -62,7 +62,9 @@ class Case:
 
     def words(self, change=None):
         """The program's, with a piece of advice; None: there is no way to follow it."""
-        return None if change and change not in OF_PROGRAM else [*self.options, *OF_PROGRAM.get(change, [])]
+        if change and change not in OF_PROGRAM:
+            return None
+        return [*(word for word in self.options if change != "precision:bf16" or word != "--autocast"), *OF_PROGRAM.get(change, [])]
 
     def run(self, forks, memory, words, env=None):
         """What the program says of itself."""

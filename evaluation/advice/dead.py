@@ -96,6 +96,8 @@ class Dead(campaign.Case):
                 words += ["--checkpoint-modules", more]
             elif part and part not in campaign.OF_PROGRAM:
                 return None
+            if part == "precision:bf16":  # instead of autocast
+                words = [word for word in words if word != "--autocast"]
             words += campaign.OF_PROGRAM.get(part, [])
         return words
 

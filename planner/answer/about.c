@@ -75,11 +75,25 @@ static void find_call(struct mt_plan_answer *answer, const struct mt_recording *
     }
 }
 
+/* Return whether forward makes large 16-bit tensors; next to 32-bit weights, autocast does. */
+static bool has_narrow_activations(const struct mt_recording *recording)
+{
+    enum { LARGE = 65536 };
+    size_t i = 0;
+    while (i < recording->n &&
+           (recording->block[i].category != MT_CATEGORY_ACTIVATIONS ||
+            recording->block[i].phase != MT_PHASE_FORWARD ||
+            mt_recorded_width(&recording->block[i]) != 2 || recording->block[i].size < LARGE))
+        i++;
+    return i < recording->n;
+}
+
 void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *recording)
 {
     find_optimizer(answer, recording);
     find_call(answer, recording);
     find_copies(answer, recording);
+    answer->is_narrow = has_narrow_activations(recording);
     answer->infers = answer->rest ? mt_ends_in_evaluation(recording) : mt_only_infers(recording);
 }
 

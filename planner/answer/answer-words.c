@@ -64,6 +64,8 @@ static void remedy_text(char *out, const struct mt_plan_answer *answer, const ch
         snprintf(out, MT_WAY_TEXT, "keep nothing from one forward to the next: tensor.cpu(), del");
     else if (!strncmp(change, "batch:", 6) && answer->infers)
         snprintf(out, MT_WAY_TEXT, "a batch of %.20s the size", change + 6);
+    else if (!strcmp(change, "precision:bf16") && answer->is_narrow)
+        snprintf(out, MT_WAY_TEXT, "model.bfloat16() instead of autocast, and its inputs too");
     else if (!strcmp(change, "optimizer:adamw-fused") && *answer->optimizer)
         snprintf(out, MT_WAY_TEXT, "pass fused=True to the optimizer");
     else if (!strcmp(change, "optimizer:adamw-for-loop") && *answer->optimizer)

@@ -56,6 +56,7 @@ struct mt_plan_answer {
     struct mt_way nearest; /* that way */
     uint64_t forward;      /* allocations in forward, over the whole trace */
     bool infers;           /* the run ends in an evaluation: nothing is trained there */
+    bool is_narrow;        /* forward makes 16-bit tensors */
     char optimizer[32];    /* the class that steps, "AdamW"; "": no step was seen */
     char calls[96];        /* the line that called the model last, "train.py:9"; "": not known */
     char copies[96];       /* the line that made all copies of weights; so */
@@ -75,7 +76,7 @@ int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
 /* Return by how much less the change of that name lets be live, as modelled; 0: not known. */
 uint64_t mt_answer_saves(const struct mt_modelled_changes *changes, const char *name);
 
-/* Fill in what the run is: infers, optimizer, calls, copies. */
+/* Fill in what the run is: infers, is_narrow, optimizer, calls, copies. */
 void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *recording);
 
 /* Make the answer. cut: what would have followed, in the recording, too; NULL: the trace ends by
