@@ -39,7 +39,7 @@ static void note(void *context, size_t index, const struct mt_request *request,
 
 int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_result *result)
 {
-    struct mt_allocator_card card = {.total = total};
+    struct mt_allocator_card card = {.total = total, .has_streams = trial->has_streams};
     struct mt_allocator *allocator = mt_allocator_create(&trial->conf, trial->release, &card);
     *result = (struct mt_trial_result){.fits = true, .is_recorded = true};
     if (!allocator)

@@ -18,6 +18,7 @@ struct mt_trial {
     const bool *has_failed;
     /* The requests go on as modelled, with marks (planner/advice/cut.h); the one that failed stands
      * at this place if they are the program's own, and SIZE_MAX if they are edited. */
+    bool has_streams; /* as in struct mt_allocator_card */
     bool is_cut;
     size_t failed;
 };

@@ -254,6 +254,7 @@ struct mt_allocator *mt_allocator_create(const struct mt_alloc_conf *conf,
     allocator->release = release;
     allocator->total = card->total;
     allocator->others = card->others;
+    allocator->held = conf->async && !card->has_streams ? MT_STREAMS_BYTES : 0;
     allocator->confs = card->confs;
     allocator->n_confs = card->n_confs;
     allocator->captures_only = mt_torch_has(release, MT_CAPTURES_ONLY);

@@ -37,6 +37,11 @@ struct mt_held_piece {
     bool is_first, is_free;   /* in its segment; no block */
 };
 
+/* PyTorch creates 128 streams along with the first one, as cudaMallocAsync does at its start; on an
+ * H100 they use so many bytes. */
+#define MT_STREAMS 128u
+#define MT_STREAMS_BYTES (UINT64_C(70) << 20)
+
 /* Create options. */
 struct mt_allocator_card {
     uint64_t total;  /* bytes of the card */
@@ -44,6 +49,7 @@ struct mt_allocator_card {
     const struct mt_held_piece
         *held; /* from the oldest segment on; not with backend:cudaMallocAsync */
     size_t n_held;
+    bool has_streams;         /* `others` include PyTorch's streams */
     const char *const *confs; /* what MT_REQUEST_CONF stands for; they outlive the allocator */
     size_t n_confs;
 };

@@ -73,6 +73,7 @@ static int begin(struct adviser *adviser, const struct mt_analysis *analysis)
     judge->live = story->oom->allocated;
     judge->unused = story->cached + story->on_card;
     judge->trial.request = requests->request;
+    judge->trial.has_streams = requests->others_streams;
     adviser->has_failed = calloc(judge->trial.n, sizeof *adviser->has_failed);
     if (!adviser->has_failed)
         return -ENOMEM;

@@ -417,6 +417,7 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
     judge->is_exact = plan->is_exact && !plan->requests->is_late;
     judge->trial = (struct mt_trial){.request = plan->requests->request,
                                      .n = plan->requests->n,
+                                     .has_streams = plan->requests->others_streams,
                                      .conf = plan->recorded_conf,
                                      .release = plan->release};
     judge->event = plan->requests->n ? plan->requests->recorded[plan->requests->n - 1].event : 0;

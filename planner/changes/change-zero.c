@@ -7,6 +7,7 @@
  */
 #include "analyzer/support/search.h"
 #include "kinds.h"
+#include "planner/allocator/model.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -346,10 +347,6 @@ static int order_backwards(struct sharding *sharding)
     return 0;
 }
 
-/* PyTorch creates 128 streams along with the first one; on an H100 they use so many bytes. */
-#define STREAMS 128u
-#define STREAMS_BYTES (UINT64_C(70) << 20)
-
 static int shard(struct sharding *sharding)
 {
     const struct mt_recording *recording = sharding->edits->recording;
@@ -366,7 +363,7 @@ static int shard(struct sharding *sharding)
         for (size_t i = 0; i < sharding->calls.n; i++)
             shard_call(sharding, i);
         shard_rest(sharding);
-        sharding->edits->others = recording->streams < STREAMS ? STREAMS_BYTES : 0;
+        sharding->edits->others = recording->streams < MT_STREAMS ? MT_STREAMS_BYTES : 0;
     }
     mt_shard_groups_clear(&sharding->groups);
     free(sharding->backwards);

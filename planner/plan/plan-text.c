@@ -193,7 +193,7 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
     const struct mt_plan_setting *recorded = mt_plan_recorded(plan), *before = NULL;
     uint64_t base = recorded ? recorded->peak_reserved : plan->requests->peak_reserved;
     size_t shown = 0, left = 0;
-    bool lacks_graphs = false;
+    bool lacks_graphs = false, lacks_streams = false;
     fputs("\n   reserved      change      unused  fits  setting (*: recorded; +N: N alike)\n", out);
     for (size_t i = 0; i < plan->n; i++) {
         const struct mt_plan_setting *setting = &plan->setting[i];
@@ -203,6 +203,7 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
         if (has_own_row(setting) || (!is_alike && shown < SETTINGS_SHOWN)) {
             print_row(plan, setting, base, is_alike ? 0 : count_alike(plan, i), out, style);
             lacks_graphs |= setting->lacks_graphs;
+            lacks_streams |= setting->is_async && !setting->fits && !plan->requests->others_streams;
             shown++;
         } else if (!is_alike) {
             left += 1 + count_alike(plan, i);
@@ -210,6 +211,10 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
     }
     if (plan->n && !plan->setting[plan->n - 1].fits)
         fputs("             (rows that do not fit were replayed without a memory limit)\n", out);
+    if (lacks_streams && plan->card.total)
+        fputs("             (backend:cudaMallocAsync: 70 MiB more, for the streams that it "
+              "creates)\n",
+              out);
     if (lacks_graphs)
         fputs("             (backend:cudaMallocAsync: memory of CUDA graphs is not modelled)\n",
               out);

@@ -102,8 +102,10 @@ static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, 
                   struct watch *watch)
 {
     const struct mt_requests *requests = plan->requests;
-    struct mt_allocator_card card = {
-        .total = total ? total : ENDLESS, .confs = requests->confs, .n_confs = requests->n_confs};
+    struct mt_allocator_card card = {.total = total ? total : ENDLESS,
+                                     .has_streams = requests->others_streams,
+                                     .confs = requests->confs,
+                                     .n_confs = requests->n_confs};
     if (!conf->async) {
         card.held = requests->held;
         card.n_held = requests->n_held;
