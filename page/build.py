@@ -41,7 +41,10 @@ FLAGS = [
     "-ffunction-sections",
 ]
 # Code that runs once a page: small instead of fast.
-SMALL = ("analyzer/json/", "analyzer/print/", "analyzer/report/", "compare/", "exchange/import/", "settings/")
+SMALL = (
+    *(f"analyzer/{name}/" for name in "findings holders json print remarks report turns views".split()),
+    *("compare/", "exchange/import/", "settings/"),
+)
 # The page compresses nothing, and these would take half of zstd's compile time.
 NO_COMPRESSORS = [
     f"-DZSTD_EXCLUDE_{name}_BLOCK_COMPRESSOR" for name in "DFAST GREEDY LAZY LAZY2 BTLAZY2 BTOPT BTULTRA".split()

@@ -11,19 +11,21 @@ const here = dirname(fileURLToPath(import.meta.url));
 const [modules, analyzer, out] = process.argv.slice(2);
 const { build } = createRequire(join(modules, "package.json"))("esbuild");
 
-async function bundle(file) {
+async function bundle(file, define = {}) {
   const result = await build({
-    entryPoints: [join(here, "src", file)], bundle: true, write: false, minify: true,
+    entryPoints: [join(here, "src", file)], bundle: true, write: false, minify: true, define,
     format: "iife", target: "es2022", legalComments: "none", logLevel: "warning",
   });
   return result.outputFiles[0].text.trim();
 }
 
+const packed = (bytes) => gzipSync(bytes, { level: 9 }).toString("base64");
+const worker = await bundle("worker.ts");
 const parts = {
   "/*STYLE*/": readFileSync(join(here, "src", "style.css"), "utf8"),
-  "/*ANALYZER*/": gzipSync(readFileSync(analyzer), { level: 9 }).toString("base64"),
-  "/*WORKER*/": await bundle("worker.ts"),
-  "/*MAIN*/": await bundle("main.ts"),
+  "/*ANALYZER*/": packed(readFileSync(analyzer)),
+  "/*MAIN*/": packed(await bundle("main.ts", { WORKER: JSON.stringify(worker) })),
+  "/*START*/": await bundle("start.ts"),
 };
 let page = readFileSync(join(here, "src", "page.html"), "utf8");
 for (const [mark, text] of Object.entries(parts)) {

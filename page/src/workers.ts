@@ -4,14 +4,15 @@ import { Client, connect } from "./client";
 import { byId } from "./dom";
 import { bytesOf } from "./runs";
 
+declare const WORKER: string; // worker.ts as a script: bundle.mjs
+
 export class Workers {
   private constructor(private readonly url: string, private readonly module: WebAssembly.Module) {}
 
   static async load(): Promise<Workers> {
-    for (const name of ["WebAssembly", "Worker", "DecompressionStream"])
+    for (const name of ["WebAssembly", "Worker"])
       if (!(name in window)) throw new Error(`This browser lacks ${name}, which the views need.`);
-    const source = byId("worker").textContent ?? "";
-    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const url = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
     const analyzer = await bytesOf(byId("analyzer").textContent ?? "", true);
     return new Workers(url, await WebAssembly.compile(analyzer as BufferSource));
   }
