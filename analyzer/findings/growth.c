@@ -60,17 +60,54 @@ static uint32_t left_by(const struct mt_device *device, const struct mt_verdict 
     return span && span->iteration < device->span->iteration ? span->iteration : 0;
 }
 
-/* Find what holds most of the remnants of a device (NULL: of the host). 0 or -ENOMEM. */
+/* Return the number of the last iteration of which holders are known. */
+static uint32_t newest_held(const struct mt_device *device, const struct remnant *remnant, size_t n)
+{
+    uint32_t newest = 0;
+    for (size_t i = 0; i < n; i++)
+        if (remnant[i].iteration > newest && mt_device_held(device, remnant[i].verdict->block))
+            newest = remnant[i].iteration;
+    return newest;
+}
+
+static int find_holder_before(struct mt_held_most *held, const struct mt_device *device,
+                              const struct remnant *remnant, size_t n, uint32_t iteration)
+{
+    struct mt_verdict *verdicts = calloc(n, sizeof *verdicts);
+    size_t n_before = 0;
+    for (size_t i = 0; verdicts && i < n; i++)
+        if (remnant[i].iteration < iteration)
+            verdicts[n_before++] = *remnant[i].verdict;
+    int rc = verdicts ? mt_held_most_of(held, device, verdicts, n_before) : -ENOMEM;
+    free(verdicts);
+    return rc;
+}
+
+/* Return whether two paths begin with the same variable. */
+static bool are_of_one(const struct mt_held_most *one, const struct mt_held_most *other)
+{
+    size_t size = strcspn(one->path, ">");
+    return size == strcspn(other->path, ">") && !strncmp(one->path, other->path, size);
+}
+
+/* Find what holds most of the remnants of a device (NULL: of the host). The iteration in which
+ * holders were searched for still has its own variables: what holds most of those before it, keeps
+ * them. 0 or -ENOMEM. */
 static int find_holder(struct mt_held_most *held, const struct mt_device *device,
                        const struct remnant *remnant, size_t n)
 {
+    struct mt_held_most before = {0};
     if (!device || !device->n_held)
         return 0;
-    struct mt_verdict *verdicts = calloc(n, sizeof *verdicts);
-    for (size_t i = 0; verdicts && i < n; i++)
-        verdicts[i] = *remnant[i].verdict;
-    int rc = verdicts ? mt_held_most_of(held, device, verdicts, n) : -ENOMEM;
-    free(verdicts);
+    int rc = find_holder_before(held, device, remnant, n, UINT32_MAX);
+    if (!rc)
+        rc = find_holder_before(&before, device, remnant, n, newest_held(device, remnant, n));
+    if (!rc && before.path && !are_of_one(held, &before)) {
+        struct mt_held_most most = *held;
+        *held = before;
+        before = most;
+    }
+    mt_held_most_clear(&before);
     return rc;
 }
 
