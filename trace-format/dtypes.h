@@ -24,7 +24,7 @@
 #define MT_DTYPE_LIMIT 64u
 
 /* Numbers of the table that code uses by name. */
-enum { MT_DTYPE_UINT8 = 1, MT_DTYPE_FLOAT32 = 7 };
+enum { MT_DTYPE_UINT8 = 1, MT_DTYPE_FLOAT32 = 7, MT_DTYPE_FLOAT64 = 8 };
 
 /* Any number is allowed: the results are "?" and 0 bits if this version does not know it. */
 const char *mt_dtype_name(unsigned long long dtype);

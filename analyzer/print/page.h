@@ -82,6 +82,11 @@ const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size);
 /* Write "the forward pass of iteration 3", "start-up", "the profile run", "step 5" of a server. */
 void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const struct mt_span *span);
 
+/* Write the same for the device's moment, in that span: after the program's loop, "the code after
+ * iteration 3" once the span's phase is over. */
+void mt_moment_text(char *out, size_t size, const struct mt_device *device,
+                    const struct mt_span *span);
+
 /* Print the moment's place in the program's phases; the next lower peaks; growth; a chart. */
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);

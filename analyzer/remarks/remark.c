@@ -3,6 +3,8 @@
 #include "analyzer/findings/oom.h"
 #include "analyzer/model/user-line.h"
 
+#include "trace-format/dtypes.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ static const char *const names[MT_REMARK_KINDS] = {
     [MT_REMARK_GRADIENTS] = "untrained_gradients",
     [MT_REMARK_GRAPH] = "evaluation_graph",
     [MT_REMARK_FORWARDS] = "several_forwards",
+    [MT_REMARK_DOUBLES] = "float64",
     [MT_REMARK_CONTEXT] = "context",
 };
 
@@ -390,6 +393,18 @@ static int find_forwards(struct mt_remark *remark, const struct mt_replay *repla
     return rc;
 }
 
+/* Find tensors of float64, as NumPy makes them unasked. 0 or -ENOMEM. */
+static int find_doubles(struct mt_remark *remark, const struct mt_device *device)
+{
+    struct tally tally = {0};
+    int rc = 0;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++)
+        if (device->verdicts[i].block->dtype == MT_DTYPE_FLOAT64)
+            rc = count_block(&tally, device->context.definitions, device->verdicts[i].block);
+    offer_tally(remark, device, MT_REMARK_DOUBLES, &tally);
+    return rc;
+}
+
 /* Find a context on another device that the program leaves empty long before the peak. */
 static void find_context(struct mt_remark *remark, const struct mt_analysis *analysis,
                          const struct mt_device *main, const struct mt_device *device)
@@ -425,6 +440,8 @@ int mt_remark_find(struct mt_remark *remark, const struct mt_analysis *analysis)
         rc = find_graph(&found, &analysis->replay, device);
     if (!rc && device)
         rc = find_forwards(&found, &analysis->replay, device);
+    if (!rc && device)
+        rc = find_doubles(&found, device);
     if (rc || !device)
         return rc;
     find_recomputed(&found, device);

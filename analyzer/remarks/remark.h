@@ -17,6 +17,7 @@ enum mt_remark_kind {
     MT_REMARK_GRAPH,    /* saved by an evaluation for a backward that never comes; most of it by the
                            line */
     MT_REMARK_FORWARDS, /* saved by several calls of the model at the line, for one backward */
+    MT_REMARK_DOUBLES,  /* of float64; most of them are of the line */
     MT_REMARK_CONTEXT,  /* of another device, that is otherwise empty: its first allocation was
                          * made by the line */
     MT_REMARK_KINDS
@@ -32,7 +33,7 @@ struct mt_remark {
 };
 
 /* Return "weight_copies", "previous_turn", "recomputed", "untrained_gradients",
- * "evaluation_graph", "several_forwards", "context". */
+ * "evaluation_graph", "several_forwards", "float64", "context". */
 const char *mt_remark_name(enum mt_remark_kind kind);
 
 /* Find it: a tenth of what is allocated or more, with a known line. 0 or -ENOMEM: then it is none.

@@ -141,6 +141,7 @@ void mt_remark_text(char *out, size_t size, const struct mt_definitions *definit
         [MT_REMARK_GRADIENTS] = " of gradients for parameters that no PyTorch optimizer updates in "
                                 "this run, mostly from ",
         [MT_REMARK_GRAPH] = " of activations saved for a backward that never comes, mostly from ",
+        [MT_REMARK_DOUBLES] = " of tensors in float64, mostly from ",
     };
     char bytes[MT_SIZE_TEXT], rule[256], place[512], kind[300], safe[512];
     const char *what = words[remark->kind];
@@ -170,6 +171,7 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
         [MT_REMARK_GRAPH] = "; torch.no_grad() avoids saving them",
         [MT_REMARK_FORWARDS] = "; if no call needs another's result, a backward after each keeps "
                                "those of one at a time",
+        [MT_REMARK_DOUBLES] = "; float32 takes half",
     };
     struct mt_remark remark;
     char text[MT_REMARK_TEXT], bytes[MT_SIZE_TEXT], device[MT_SIZE_TEXT];

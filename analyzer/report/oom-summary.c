@@ -23,11 +23,13 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     const struct mt_spans *spans = story->device->spans;
     if (story->span && spans &&
         (spans->serves || story->span->iteration || mt_span_is_beside(spans, story->span))) {
-        mt_span_text(where, sizeof where, spans, story->span);
+        mt_moment_text(where, sizeof where, story->device, story->span);
         const char *pass = spans->serves ? NULL : strstr(where, " pass of ");
         if (pass) /* the line has no room for "in the forward pass of" */
             snprintf(phase, sizeof phase, " in %.*s, %.44s", (int)(pass - where - 4), where + 4,
                      pass + strlen(" pass of "));
+        else if (!strncmp(where, "the code ", 9))
+            snprintf(phase, sizeof phase, " in %.44s", where);
         else
             snprintf(phase, sizeof phase, ", %.44s",
                      where + (!spans->serves && !strncmp(where, "the ", 4) ? 4 : 0));
@@ -342,7 +344,8 @@ static void put_remark(FILE *out, const struct mt_oom_story *story,
         remark.bytes < lacking(story))
         return;
     if (remark.kind != MT_REMARK_COPIES && remark.kind != MT_REMARK_PREVIOUS &&
-        remark.kind != MT_REMARK_GRADIENTS && remark.kind != MT_REMARK_FORWARDS)
+        remark.kind != MT_REMARK_GRADIENTS && remark.kind != MT_REMARK_FORWARDS &&
+        remark.kind != MT_REMARK_DOUBLES)
         return;
     mt_remark_text(text + 6, sizeof text - 6, analysis->replay.definitions, &remark);
     put(out, text, style);
@@ -356,14 +359,18 @@ static void put_nothing(FILE *out, const struct mt_oom_story *story, bool has_mo
                                        "finish this forward",   "finish this backward",
                                        "finish this iteration", "finish this iteration"};
     char text[200];
-    if (smaller_card(story) && !has_more) {
-        put(out, "Do: compute it in pieces, or request less; freeing memory is not enough", style);
-        return;
-    }
     snprintf(text, sizeof text, "%s we tried is certain to %s%s",
              has_more ? "Nothing" : "Do: free memory, or use a larger card; nothing",
              ends[story->rest.known], has_more ? "." : "");
     put(out, text, style);
+}
+
+/* Put what is left to do where no free memory is enough. Return whether that is so. */
+static bool put_in_pieces(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
+{
+    if (smaller_card(story))
+        put(out, "Do: compute it in pieces, or request less; freeing memory is not enough", style);
+    return smaller_card(story);
 }
 
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
@@ -380,7 +387,8 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     put_rising(out, story, analysis, style);
     put_remark(out, story, analysis, style);
     put_late(out, story, analysis, style);
-    bool let_go = put_garbage(out, story, style) || put_cuda_pool(out, story, analysis, style);
+    bool let_go = put_in_pieces(out, story, style) || put_garbage(out, story, style) ||
+                  put_cuda_pool(out, story, analysis, style);
     const struct mt_advice *first = remedy_from(story, 0, false);
     const struct mt_advice *surer = first && !first->is_replayed
                                         ? remedy_from(story, (size_t)(first - story->advice), true)

@@ -36,6 +36,15 @@ void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const st
         snprintf(out, size, "%s", mt_phase_names[span->phase].label);
 }
 
+void mt_moment_text(char *out, size_t size, const struct mt_device *device,
+                    const struct mt_span *span)
+{
+    struct mt_span code = *span;
+    if (span->is_past && mt_device_part(device) == MT_PART_AFTER)
+        code.phase = MT_PHASE_OUTSIDE;
+    mt_span_text(out, size, device->spans, &code);
+}
+
 const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size)
 {
     char safe[256];
@@ -115,9 +124,9 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
         put_uncounted(page, device);
         return;
     }
-    mt_span_text(where, sizeof where, device->spans, device->span);
-    int used = fprintf(page->out, "  %s %s",
-                       mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
+    bool is_over = mt_device_part(device) == MT_PART_AFTER && !device->span->is_past;
+    mt_moment_text(where, sizeof where, device, device->span);
+    int used = fprintf(page->out, "  %s %s", is_over ? "after" : "in", where);
     if (device->spans->iterations && device->span->iteration)
         used += fprintf(page->out, " of %u", device->spans->iterations);
     if (device->span->iteration && *counted_text(device->spans, where, sizeof where))

@@ -121,6 +121,16 @@ def accumulated():
             loss.backward()
 
 
+def doubles():
+    """Data of NumPy's own type. Without: as floats of 32 bits."""
+    kind = torch.float32 if without else torch.float64
+    net = nn.Linear(512, 64, bias=False).to("cuda", kind)
+    data = torch.zeros(1 << 14, 512, dtype=kind).cuda()  # remarked
+    for _ in range(3):
+        net(data).sum().backward()
+        net.zero_grad()
+
+
 def context():
     """Without: the other card has a part of the work to the end."""
     net = nn.Linear(1024, 1024, bias=False, device="cuda:1")

@@ -19,6 +19,7 @@ REMARKS = {
     "validated": ("evaluation_graph", 7 * 8 << 20, "of activations saved for a backward that never comes, mostly from "),
     "inferred": ("evaluation_graph", 7 * 8 << 20, "of activations saved for a backward that never comes, mostly from "),
     "accumulated": ("several_forwards", 4 * 7 * 8 << 20, "of activations that 4 forward calls save for one backward, at "),
+    "doubles": ("float64", 0, "of tensors in float64, mostly from "),
     "context": ("context", 0, "the first tensor there was allocated by "),
 }
 
