@@ -372,7 +372,7 @@ static int find_forwards(struct mt_remark *remark, const struct mt_replay *repla
     struct mt_pending pending;
     struct tally tally = {0};
     int rc = 0;
-    if (!device->spans || !replay->survey.kinds[MT_NODE_BEGIN] ||
+    if (!device->span || !replay->survey.kinds[MT_NODE_BEGIN] ||
         mt_device_part(device) == MT_PART_EVALUATION)
         return 0;
     mt_spans_pending(device->spans, device->at.event, &pending);
