@@ -39,6 +39,7 @@ const struct mt_holder_layout *mt_holder_layout_of(int minor);
 /* Common to all versions. */
 enum {
     MT_REFCOUNT = 0,
+    MT_TYPE_NAME = 24,
     MT_TYPE_FLAGS = 168,
     MT_TYPE_TRAVERSE = 184,
     MT_TYPE_MEMBERS = 240,
@@ -46,6 +47,12 @@ enum {
     MT_TYPE_DICT = 264,
     MT_TYPE_BASIC_SIZE = 32,
     MT_MODULE_DICT = 16,
+    MT_ARRAY_DATA = 16, /* of numpy */
+    MT_ARRAY_SIDES = 24,
+    MT_ARRAY_SHAPE = 32,
+    MT_ARRAY_BASE = 48,
+    MT_ARRAY_TYPE = 56,
+    MT_ARRAY_KIND = 24, /* of its type */
     MT_TRACEBACK_NEXT = 16,
     MT_TRACEBACK_FRAME = 24,
     MT_ERROR_ARGUMENTS = 24,

@@ -161,18 +161,33 @@ int mt_objects_read(void)
     return 0;
 }
 
+/* Return whether it may be a type: one that was freed must not cost what stands next to its object.
+ */
+static bool is_type(uint64_t type)
+{
+    return type && type % 8 == 0 && mt_is_readable(type, MT_TYPE_DICT);
+}
+
 static enum mt_holder_type type_by_name(uint64_t type)
 {
     static const struct {
         const char *name;
         enum mt_holder_type type;
-    } known[] = {{"TensorBase", MT_TYPE_TENSOR},        {"_TensorBase", MT_TYPE_TENSOR},
-                 {"_FunctionBase", MT_TYPE_CONTEXT},    {"StorageBase", MT_TYPE_STORAGE},
-                 {"Optimizer", MT_TYPE_OPTIMIZER},      {"_localdummy", MT_TYPE_OF_THREAD},
-                 {"_lru_cache_wrapper", MT_TYPE_CACHE}, {"_local", MT_TYPE_LOCAL}};
-    bool has_gc = flags_of(type) & MT_FLAG_GC;
-    for (unsigned depth = 0; type && depth < 16; depth++, type = mt_word(type + MT_TYPE_BASE)) {
-        const char *name = (const char *)(uintptr_t)mt_word(type + 24);
+    } known[] = {{"TensorBase", MT_TYPE_TENSOR},
+                 {"_TensorBase", MT_TYPE_TENSOR},
+                 {"_FunctionBase", MT_TYPE_CONTEXT},
+                 {"StorageBase", MT_TYPE_STORAGE},
+                 {"Optimizer", MT_TYPE_OPTIMIZER},
+                 {"_localdummy", MT_TYPE_OF_THREAD},
+                 {"_lru_cache_wrapper", MT_TYPE_CACHE},
+                 {"_local", MT_TYPE_LOCAL},
+                 {"ndarray", MT_TYPE_ARRAY}};
+    bool has_gc = is_type(type) && flags_of(type) & MT_FLAG_GC;
+    for (unsigned depth = 0; is_type(type) && depth < 16;
+         depth++, type = mt_word(type + MT_TYPE_BASE)) {
+        const char *name = (const char *)(uintptr_t)mt_word(type + MT_TYPE_NAME);
+        if (!mt_is_readable((uint64_t)(uintptr_t)name, 1))
+            return MT_TYPE_LEAF;
         const char *dot = strrchr(name, '.');
         name = dot ? dot + 1 : name;
         for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
@@ -278,6 +293,31 @@ static int reach(void *object, void *data)
     return 0;
 }
 
+uint64_t mt_array_objects(uint64_t array, const uint64_t **out)
+{
+    enum { MOST_SIDES = 64, MOST = 1 << 22 };
+    uint64_t data = mt_word(array + MT_ARRAY_DATA), shape = mt_word(array + MT_ARRAY_SHAPE), n = 1;
+    int sides = mt_py_int(array, MT_ARRAY_SIDES);
+    const char *kind = (const char *)(uintptr_t)(mt_word(array + MT_ARRAY_TYPE) + MT_ARRAY_KIND);
+    if (*kind != 'O' || mt_word(array + MT_ARRAY_BASE) || sides < 0 || sides > MOST_SIDES)
+        return 0;
+    for (int i = 0; i < sides && n <= MOST; i++)
+        n *= mt_word(shape + 8 * (uint64_t)i);
+    *out = (const uint64_t *)(uintptr_t)data;
+    return n <= MOST && mt_is_readable(data, 8 * n) ? n : 0;
+}
+
+/* The collector, and so tp_traverse, does not know what numpy's arrays refer to. */
+static void expand_array(uint64_t array, uint32_t node)
+{
+    const uint64_t *object;
+    uint64_t n = mt_array_objects(array, &object);
+    for (uint64_t i = 0; i < n; i++)
+        reach((void *)(uintptr_t)object[i], &node);
+    if (mt_word(array + MT_ARRAY_BASE))
+        reach((void *)(uintptr_t)mt_word(array + MT_ARRAY_BASE), &node);
+}
+
 /* Reach what the C++ part of an object refers to. */
 static void expand_wrapped(uint64_t object, uint32_t node)
 {
@@ -295,6 +335,9 @@ static void expand_wrapped(uint64_t object, uint32_t node)
         size = mt_word(type + MT_TYPE_BASIC_SIZE);
         if (size > HEAD_OF_OBJECT && size < MOST_CONTEXT)
             mt_torch_scan(object + HEAD_OF_OBJECT, (size - HEAD_OF_OBJECT) / 8, node);
+        break;
+    case MT_TYPE_ARRAY:
+        expand_array(object, node);
         break;
     case MT_TYPE_OF_THREAD:
         if (mt_word(object + THREAD_DICT))

@@ -34,6 +34,7 @@ enum mt_holder_type {
     MT_TYPE_OF_THREAD, /* the values of a threading.local for a thread */
     MT_TYPE_LOCAL,     /* threading.local */
     MT_TYPE_CACHE,     /* functools.lru_cache's */
+    MT_TYPE_ARRAY,     /* numpy's */
     MT_TYPE_OPTIMIZER, /* of torch.optim */
     MT_TYPE_LEAF,      /* it refers to nothing */
 };
@@ -85,5 +86,9 @@ void mt_roots_of_cycles(bool of_dicts);
 
 /* Return a node's predecessor in its cycle. */
 uint32_t mt_cycle_referrer(uint32_t node);
+
+/* Return the objects of one of numpy's arrays, in the order of memory, and how many there are; 0:
+ * it has none, or they are another array's (its base). */
+uint64_t mt_array_objects(uint64_t array, const uint64_t **out);
 
 #endif

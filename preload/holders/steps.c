@@ -296,7 +296,7 @@ static unsigned from_class(struct mt_path *path, uint64_t class, const uint32_t 
     char name[128];
     if (n < 3 || address_of(node[1]) != mt_word(class + MT_TYPE_DICT))
         return 0;
-    const char *whole = (const char *)(uintptr_t)mt_word(class + 24);
+    const char *whole = (const char *)(uintptr_t)mt_word(class + MT_TYPE_NAME);
     const char *dot = strrchr(whole, '.');
     snprintf(name, sizeof name, "attribute `%%s` of class %.90s", dot ? dot + 1 : whole);
     struct mt_path before = *path;
@@ -331,6 +331,20 @@ static unsigned from_items(struct mt_path *path, uint64_t parent, uint64_t child
     mt_step_begin(path);
     mt_step_put(path, "[%d]", i);
     return 1;
+}
+
+static unsigned from_array(struct mt_path *path, uint64_t array, uint64_t child)
+{
+    const uint64_t *object;
+    uint64_t n = mt_array_objects(array, &object), i = 0;
+    while (i < n && object[i] != child)
+        i++;
+    if (i < n) {
+        mt_step_begin(path);
+        mt_step_put(path, mt_py_int(array, MT_ARRAY_SIDES) == 1 ? "[%llu]" : ".flat[%llu]",
+                    (unsigned long long)i);
+    }
+    return i < n || mt_word(array + MT_ARRAY_BASE) == child;
 }
 
 static unsigned from_dict(struct mt_path *path, uint64_t dict, uint64_t child)
@@ -422,6 +436,8 @@ static unsigned from_object(struct mt_path *path, const uint32_t *node, unsigned
         on = from_cache(path, object, node, n);
     else if (is == MT_TYPE_LOCAL)
         on = from_local(path, node, n);
+    else if (is == MT_TYPE_ARRAY)
+        on = from_array(path, object, child);
     else if (flags >> MT_FLAG_TYPE_BIT & 1)
         on = from_class(path, object, node, n);
     else if (flags & MT_FLAG_ERROR)

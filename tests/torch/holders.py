@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """holders.py: runs out of memory with tensors in many hands; prints of each its address, the number of the root (enum
 mt_holder_root) and the path's steps."""
+import contextlib
 import functools
 import gc
 import json
@@ -81,6 +82,14 @@ hooked = net.register_forward_hook(hook())
 def defaults(first, one=keep(DEFAULT, f"global `defaults` {MAIN}", "default argument `one`"), *,
              two=keep(DEFAULT, f"global `defaults` {MAIN}", "default argument `two`")):
     return first, one, two
+
+
+with contextlib.suppress(ModuleNotFoundError):  # PyTorch works without it
+    import numpy
+    array = numpy.empty(4, dtype=object)
+    array[2] = keep(GLOBAL, f"global `array` {MAIN}", "[2]")
+    view = numpy.empty((2, 3), dtype=object)[1:]
+    view[0, 2] = keep(GLOBAL, f"global `view` {MAIN}", ".flat[5]")
 
 
 @functools.lru_cache

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hostile_holders.py names | deep | refused | old: runs out of memory with tensors below names that are not texts, or act on terminals, and objects
-whose methods end the program; in a chain of a million lists; where the system refuses the child process; on an old kernel."""
+"""hostile_holders.py names | deep | freed | refused | old: runs out of memory with tensors below names that are not texts, or act on terminals, and
+objects whose methods end the program; in a chain of a million lists; next to objects whose types were freed; where the system refuses the child
+process; on an old kernel."""
 import ctypes
+import gc
+import mmap
 import os
 import struct
 import sys
@@ -51,6 +54,27 @@ def deep():
     return chain
 
 
+def freed():
+    """Objects whose types are no longer there, or are something else by now, each before and after a tensor."""
+    gc.disable()
+    numbers, pages, page = ctypes.c_uint64, mmap.mmap(-1, 4 * mmap.PAGESIZE), mmap.PAGESIZE
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    ctypes.memset(start + page, 0xdd, page)
+    ctypes.memmove(start + 2 * page, id(Quits), 416)  # a type whose tp_traverse is data
+    numbers.from_address(start + 2 * page + 192).value = start + page
+    ctypes.memmove(start + 3 * page, id(Quits), 416)  # one whose name is not there
+    numbers.from_address(start + 3 * page + 24).value = 1 << 46
+    types = [1 << 46, 0, start + 8, *[start + i * page for i in range(4)], (1 << 64) - 16]
+    kept = []
+    for address in types:
+        broken = object.__new__(Quits)
+        numbers.from_address(id(broken)).value += 1  # the test does not free it
+        kept.extend([[broken, keep()], [keep(), broken], {"broken": broken, "tensor": keep()}])
+        numbers.from_address(id(broken) + 8).value = address
+        del broken
+    return kept
+
+
 def refused():
     """From here on clone without flags is not allowed: load its number; if it is clone, its flags; EPERM or allowed."""
     program = b"".join(struct.pack("HBBI", *words) for words in [
@@ -69,11 +93,13 @@ def old():
     return keep()
 
 
-kept = {"names": names, "deep": deep, "refused": refused, "old": old}[sys.argv[1]]()
+kept = {"names": names, "deep": deep, "freed": freed, "refused": refused, "old": old}[sys.argv[1]]()
 try:
     torch.empty(1 << 45, device="cuda")
 except torch.cuda.OutOfMemoryError:
     print("out of memory")
+if sys.argv[1] == "freed":
+    os._exit(0)
 chain, kept = kept, None
 while isinstance(chain, list):  # a chain that ends at once ends by a million calls
     chain = chain[0]

@@ -132,7 +132,7 @@ def check_end(work):
 
 
 def check_hostile(work, forks):
-    for what, result, n in [("names", 0, 17), ("deep", 0, 1), ("refused", 2, 0)]:
+    for what, result, n in [("names", 0, 17), ("deep", 0, 1), ("freed", 0, 24), ("refused", 2, 0)]:
         trace = Path(work) / f"{what}.mtap"
         for _ in range(3):  # on a busy machine a search may reach its limit of time
             trace.unlink(missing_ok=True)
