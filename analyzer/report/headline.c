@@ -92,6 +92,15 @@ static const char *guess_text(const struct mt_sites *sites, enum mt_category cat
     return guessed >= bytes / 2 ? " (a guess)" : " (partly a guess)";
 }
 
+/* Return the call site with most of what fills the memory; NULL: none is known. */
+static const struct mt_site *main_site(const struct mt_device *device)
+{
+    enum mt_category most = largest_category(device);
+    return most != MT_CATEGORY_OTHER ? largest_of(device, most)
+           : device->sites.n         ? &device->sites.site[0]
+                                     : NULL;
+}
+
 /* Say what fills the memory. "other" explains nothing: then only name the line. */
 static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
                            FILE *out)
@@ -109,12 +118,12 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     fprintf(out, device->is_peak ? "%s is %s" : "%s has %s", mt_device_text(name, device->device),
             mt_size_text(total, device->at.allocated));
     if (most == MT_CATEGORY_OTHER) {
-        say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);
+        say_line(analysis, main_site(device), sum, out);
     } else {
         fprintf(out, "; the largest part is %s%s, %s (%.0f %%)", mt_category_noun(most),
                 guess_text(&device->sites, most, part), mt_size_text(bytes, part),
                 100.0 * (double)part / (double)sum);
-        say_line(analysis, largest_of(device, most), part, out);
+        say_line(analysis, main_site(device), part, out);
     }
     fputs(".\n", out);
 }
@@ -259,15 +268,11 @@ static void put_growth_line(const struct mt_analysis *analysis, const struct mt_
     }
 }
 
-/* Say what keeps the most of what grows, unless say_held has. */
-static void say_growth_held(const struct mt_device *device, FILE *out)
+/* Say what holds some bytes of what the sentence before is about, unless say_held has. */
+static void say_held_by(const struct mt_device *device, const struct mt_held_most *held, FILE *out)
 {
-    const struct mt_growth_site *site = mt_growth_main(&device->growth);
-    const struct mt_held_most *held = site ? &site->held : NULL;
     char bytes[MT_SIZE_TEXT], safe[4 * MOST_COLUMNS], when[MT_HELD_WHEN_TEXT];
     char views[MT_VIEWS_TEXT];
-    if (!device->growth.per_iteration || !held || !held->path)
-        return;
     for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++)
         if (is_much_held(device, kind) && !strcmp(device->held_by[kind].path, held->path))
             return;
@@ -280,6 +285,26 @@ static void say_growth_held(const struct mt_device *device, FILE *out)
         fprintf(out, "%c%s, %s of that was ", toupper((unsigned char)*when), when + 1, bytes);
     fprintf(out, "%s %s%s.\n", mt_holder_verb(held->root), safe,
             mt_holder_views_text(views, held->blocks, held->n_views, held->views));
+}
+
+/* Say what keeps the most of what grows. */
+static void say_growth_held(const struct mt_device *device, FILE *out)
+{
+    const struct mt_growth_site *site = mt_growth_main(&device->growth);
+    if (device->growth.per_iteration && site && site->held.path)
+        say_held_by(device, &site->held, out);
+}
+
+/* Say what keeps the most of what fills the memory, where it grew in a loop without iterations that
+ * could be counted: in a constructor, in tasks, in another thread. */
+static void say_filler_held(const struct mt_device *device, FILE *out)
+{
+    const struct mt_site *site = main_site(device);
+    const struct mt_held_most *held = site ? site->held : NULL;
+    bool is_counted = device->spans && device->spans->iterations;
+    if (!is_counted && held && held->path && held->moment == MT_HOLDERS_GROWTH &&
+        held->blocks > 1 && held->bytes >= device->at.allocated / MUCH_HELD)
+        say_held_by(device, held, out);
 }
 
 /* Say that two iterations do not show growth, though something stayed. */
@@ -490,6 +515,7 @@ static void say_all(const struct mt_analysis *analysis, FILE *out)
     say_oom(analysis, out);
     if (device) {
         say_what_fills(analysis, device, out);
+        say_filler_held(device, out);
         say_remark(analysis, out);
         say_held(device, out);
         mt_say_cuda_pools(analysis, device, out);

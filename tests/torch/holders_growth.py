@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""holders_growth.py validation | attributes | closure | context | steady: turns of a loop that leave memory behind, a few of them: losses
-that are added up, attributes that hooks leave, modules in reference cycles by a hook's closure, outputs as attributes of ctx; or leave
-nothing, after a constructor with a loop of its own."""
+"""holders_growth.py validation | attributes | closure | context | tasks | steady: turns of a loop that leave memory behind, a few of them: losses
+that are added up, attributes that hooks leave, modules in reference cycles by a hook's closure, outputs as attributes of ctx, results of
+tasks, which run in no loop of the program's; or leave nothing, after a constructor with a loop of its own."""
+import asyncio
 import gc
 import sys
 
@@ -67,6 +68,16 @@ def scale():
         Scale.apply(ones(), weight).square().mean().backward()
 
 
+async def infer(number):
+    return ones() * number
+
+
+async def serve(tasks):
+    for i in range(8):
+        tasks.append(asyncio.create_task(infer(i)))
+        await tasks[-1]
+
+
 def main(what):
     gc.disable()
     net = nn.Sequential(nn.Linear(1024, 1024), nn.Linear(1024, 1024)).to("cuda")
@@ -81,6 +92,8 @@ def main(what):
             Probe().cuda()
     elif what == "context":
         scale()
+    elif what == "tasks":
+        asyncio.run(serve([]))
     else:
         net[0].more = Layers()
         for _ in range(8):

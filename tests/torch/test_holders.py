@@ -113,6 +113,7 @@ def check_growth(work, forks):
     said = {"validation": r"When growth was noticed, [0-9.]+ MiB of that was held by local variable `total` of validate\(\) at holders_growth.py:\d+ -> .grad_fn",
             "attributes": r"When growth was noticed, [0-9.]+ MiB of that was held by local variable `nets` of main\(\) at holders_growth.py:\d+ -> \[0..\d\]\[0\].seen\.",
             "closure": r"includes at least [0-9.]+ MiB of garbage: reference cycle of Linear\S*._forward_hooks\[\d\], closure `self`.body",
+            "tasks": r"most of it from holders_growth.py:\d+ infer. When growth was noticed, [0-9.]+ MiB of that was held by .*local variable `tasks` of suspended serve\(\)",
             "context": r"includes at least [0-9.]+ MiB of garbage: reference cycle of Tensor.grad_fn.y", "steady": None}
     for how, words in said.items():
         trace = Path(work) / f"growth-{how}.mtap"
