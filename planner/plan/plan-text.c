@@ -212,9 +212,7 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
     if (plan->n && !plan->setting[plan->n - 1].fits)
         fputs("             (rows that do not fit were replayed without a memory limit)\n", out);
     if (lacks_streams && plan->card.total)
-        fputs("             (backend:cudaMallocAsync: 70 MiB more, for the streams that it "
-              "creates)\n",
-              out);
+        fputs("             (backend:cudaMallocAsync: 70 MiB more, for streams it creates)\n", out);
     if (lacks_graphs)
         fputs("             (backend:cudaMallocAsync: memory of CUDA graphs is not modelled)\n",
               out);
