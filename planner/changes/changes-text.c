@@ -61,7 +61,12 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
                      error % 10, kind->assumes);
         mt_put_lines(out, style, text);
     }
-    if (is_untried && !changes->rest)
+    if (changes->is_short && !changes->rest)
+        mt_put_wrapped(out,
+                       "  No error bound: the run ended before its first optimizer step, and what "
+                       "would have followed is unknown.",
+                       80, style);
+    else if (is_untried && !changes->rest)
         mt_put_wrapped(
             out,
             "  No error bound: the program multiplies activations with each other outside "

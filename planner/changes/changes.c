@@ -182,7 +182,7 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
         change->error += change->unused;
     }
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);
-    change->is_untried = edits.guesses & MT_GUESS_PRODUCTS;
+    change->is_untried = edits.guesses & MT_GUESS_PRODUCTS || recording->is_short;
     unsigned doubts = edits.guesses & MT_NO_BOUND & ~(unsigned)MT_GUESS_PRODUCTS;
     mt_edits_clear(&edits);
     return rc || !doubts ? rc : apply_otherwise(change, name, recording, doubts);
@@ -210,6 +210,7 @@ int mt_modelled_of(struct mt_modelled *change, const struct mt_recording *record
 static void count(struct mt_modelled_changes *changes, const struct mt_recording *recording)
 {
     changes->steps = recording->n_steps ? recording->n_steps : 1;
+    changes->is_short = recording->is_short;
     changes->forward = 0;
     for (size_t i = 0; i < recording->n; i++)
         changes->forward += recording->block[i].phase == MT_PHASE_FORWARD;

@@ -64,7 +64,7 @@ struct mt_modelled {
     unsigned error;             /* per thousand of the peak: the sum of its parts', and: */
     unsigned unused;            /* per thousand: of unrequested bytes, mt_edits_unused */
     uint64_t other_peak;        /* the same if what was guessed is not so; 0: as good as the same */
-    bool is_untried;            /* no such program was compared with a run: there is no bound */
+    bool is_untried;            /* no such program, or run, was compared: there is no bound */
     uint64_t peak;              /* bytes allocated at the highest moment, with the change */
     int64_t saves;              /* bytes less than recorded; negative: it takes more */
     uint64_t moment;            /* number of the event at, or after which, the new peak is */
@@ -86,6 +86,7 @@ struct mt_modelled_changes {
     uint64_t steps;   /* of the optimizer; at least 1 */
     struct mt_modelled *change; /* what saves most first; then what cannot be modelled */
     size_t n, capacity;
+    bool is_short; /* the run ended early, before any optimizer step: there are no bounds */
     bool is_usual; /* memtap's own list: nobody asked for some of them alone */
 };
 

@@ -4,6 +4,7 @@
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
+#include "analyzer/trace/ended.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -423,6 +424,8 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
     recording->streams = mt_cuda_objects_on(&replay->objects, mt_device_slot(device)).streams;
     recording->events = replay->events;
     recording->cut = MT_EVER;
+    recording->is_short =
+        !recording->n_steps && mt_ended_of(&replay->survey, NULL).how != MT_ENDED_WHOLE;
     find_copies(recording, replay);
     if (recording->n_uses)
         place_uses(recording);

@@ -119,6 +119,7 @@ struct mt_recording {
     size_t n_uses, uses_capacity;
     uint32_t caller;   /* the thread that called a module last, plus 1; 0: none has */
     bool several_call; /* other threads did, too */
+    bool is_short;     /* the run ended early, before any optimizer step: more would have come */
     uint64_t cut;      /* event at which the run was cut; MT_EVER: it was not */
     uint64_t quiet_ns; /* then: what is live at the cut, and was used later, may be used again */
     struct mt_address_map nodes; /* address -> 1 + place, those that live */
