@@ -59,3 +59,8 @@ CASES = [
     ("streams, changing lengths", "--batch 32 --layers 4 --streams --steps 12 --lengths 128 250 90 310", 0.6),
     ("streams, pictures", PICTURES + " --streams", 0.55),
 ]
+
+
+def is_out_of_memory(error):
+    """PyTorch's own error, or one of a library's handle, whose memory is not PyTorch's."""
+    return type(error).__name__ == "OutOfMemoryError" or any(word in str(error) for word in ("ALLOC_FAILED", "ALLOCATION_FAILED"))

@@ -14,6 +14,7 @@ import numpy  # noqa: F401  (forks.py imports what scripts import, once)
 import torch
 import torch._dynamo
 import torchvision  # noqa: F401
+from cases import is_out_of_memory
 from program import Adam8
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.checkpoint import checkpoint
@@ -132,7 +133,9 @@ def main():
         runpy.run_path(args.script, run_name="__main__")
     except (Enough, SystemExit):
         pass
-    except torch.OutOfMemoryError:
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
         ended = "oom"
     stats = torch.cuda.memory_stats()
     print("\n" + json.dumps({"ended": ended, "at": [observer.at], "allocations": stats["allocation.all.allocated"],

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-from cases import PHASES
+from cases import PHASES, is_out_of_memory
 from torch import nn
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
@@ -283,10 +283,8 @@ def main():
     try:
         with saved:
             train(args)
-    except torch.OutOfMemoryError:
-        ended = "oom"
-    except RuntimeError as error:  # of a library's handle, which is not PyTorch's memory
-        if not any(word in str(error) for word in ("ALLOC_FAILED", "ALLOCATION_FAILED")):
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
             raise
         ended = "oom"
     stats = torch.cuda.memory_stats()
