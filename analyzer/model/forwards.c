@@ -94,8 +94,10 @@ static uint32_t last_caller(const struct mt_spans *spans, size_t first, size_t e
 void mt_spans_pending(const struct mt_spans *spans, uint64_t event, struct mt_pending *pending)
 {
     struct mt_spans list = *spans;
-    if (spans->part)
-        list.span = spans->part, list.n = spans->n_parts;
+    if (spans->part) {
+        list.span = spans->part;
+        list.n = spans->n_parts;
+    }
     size_t end = MT_LEADING(i, list.n, list.span[i].event <= event), first;
     while (end && list.span[end - 1].phase == MT_PHASE_BACKWARD)
         end--;

@@ -2,7 +2,6 @@
 #include "remark.h"
 #include "analyzer/findings/oom.h"
 #include "analyzer/model/user-line.h"
-
 #include "trace-format/dtypes.h"
 
 #include <errno.h>
@@ -317,6 +316,22 @@ static int find_gradients(struct mt_remark *remark, const struct mt_replay *repl
     return rc == -ENOENT ? 0 : rc;
 }
 
+/* Count the activations that nodes saved, allocated from an event on and before another one. 0 or
+ * -ENOMEM. */
+static int count_saved(struct tally *tally, const struct mt_device *device, uint64_t begin,
+                       uint64_t end)
+{
+    int rc = 0;
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
+        const struct mt_block *block = device->verdicts[i].block;
+        uint64_t event = mt_block_event(block);
+        if (block->evidence & MT_SAW_SAVED && event >= begin && event < end &&
+            device->verdicts[i].rule->category == MT_CATEGORY_ACTIVATIONS)
+            rc = count_block(tally, device->context.definitions, block);
+    }
+    return rc;
+}
+
 /* Events of forwards that no backward follows: an evaluation's, or all. */
 struct unfollowed {
     uint64_t begin, end; /* before it; 0: none are known */
@@ -350,16 +365,9 @@ static int find_graph(struct mt_remark *remark, const struct mt_replay *replay,
 {
     struct unfollowed forwards = find_unfollowed(replay, device);
     struct tally tally = {0};
-    int rc = 0;
     if (!forwards.end || device->growth.turns)
         return 0;
-    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
-        const struct mt_block *block = device->verdicts[i].block;
-        uint64_t event = mt_block_event(block);
-        if (block->evidence & MT_SAW_SAVED && event >= forwards.begin && event < forwards.end &&
-            device->verdicts[i].rule->category == MT_CATEGORY_ACTIVATIONS)
-            rc = count_block(&tally, device->context.definitions, block);
-    }
+    int rc = count_saved(&tally, device, forwards.begin, forwards.end);
     offer_tally(remark, device, MT_REMARK_GRAPH, &tally);
     return rc;
 }
@@ -371,20 +379,13 @@ static int find_forwards(struct mt_remark *remark, const struct mt_replay *repla
 {
     struct mt_pending pending;
     struct tally tally = {0};
-    int rc = 0;
     if (!device->span || !replay->survey.kinds[MT_NODE_BEGIN] ||
         mt_device_part(device) == MT_PART_EVALUATION)
         return 0;
     mt_spans_pending(device->spans, device->at.event, &pending);
     if (pending.calls < LEAST_FORWARDS)
         return 0;
-    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
-        const struct mt_block *block = device->verdicts[i].block;
-        uint64_t event = mt_block_event(block);
-        if (block->evidence & MT_SAW_SAVED && event >= pending.begin && event < pending.end &&
-            device->verdicts[i].rule->category == MT_CATEGORY_ACTIVATIONS)
-            rc = count_block(&tally, device->context.definitions, block);
-    }
+    int rc = count_saved(&tally, device, pending.begin, pending.end);
     mt_sums_clear(&tally.by_line);
     tally.all.stack = mt_stack_line(device->context.definitions, pending.caller);
     offer(remark, device, MT_REMARK_FORWARDS, &tally.all);

@@ -13,21 +13,35 @@ struct parts {
     struct mt_module_calls calls; /* of layers */
     struct mt_call_lines lines;
     struct mt_head head;
+    uint32_t group; /* the layer that the head was sought for; 0: none yet */
+    bool has_head;
     uint64_t n;
 };
 
 /* Logits of one forward, and of its backward before that comes to the layers. */
 struct pass {
-    uint64_t forward, forward_end, backward, backward_end; /* events */
-    uint64_t rows;                                         /* bytes that the last layer returns */
-    uint64_t elements;                                     /* of the logits */
-    uint64_t made_again, seen;                             /* blocks; bytes, before */
+    uint64_t begin, end;  /* events: the last layer is done; its backward begins */
+    uint64_t rows;        /* bytes that the last layer returns */
+    uint64_t elements;    /* of the logits */
+    uint64_t made_again;  /* blocks */
+    bool is_there;        /* there are logits */
     uint64_t first, last; /* events: of the backward's blocks of logits; 0: none */
 };
 
-/* Find what follows the call, the last one of a forward's. False: it is not the last, or nothing
- * trains on it. */
-static bool find_pass(struct pass *pass, const struct parts *parts, size_t at)
+/* Find the head behind a layer. Forwards end with the same layer, and the search goes through all
+ * blocks for each parameter. */
+static bool find_head(struct parts *parts, uint32_t group)
+{
+    if (parts->group != group)
+        parts->has_head =
+            mt_head_find(&parts->head, parts->edits->recording, &parts->groups, group);
+    parts->group = group;
+    return parts->has_head;
+}
+
+/* Find what follows the call, the last one of a forward's. False: it is not the last, nothing
+ * trains on it, or there is no head. */
+static bool find_pass(struct pass *pass, struct parts *parts, size_t at)
 {
     const struct mt_recording *recording = parts->edits->recording;
     const struct mt_module_call *call = &parts->calls.call[at],
@@ -38,10 +52,10 @@ static bool find_pass(struct pass *pass, const struct parts *parts, size_t at)
                            call->forward_end <= recording->events);
     const struct mt_recorded_block *output =
         is_last && may_train ? mt_recorded_at(recording, mt_call_output(recording, call)) : NULL;
-    if (!output)
+    if (!output || !find_head(parts, call->group))
         return false;
-    *pass = (struct pass){.forward = call->forward_end,
-                          .forward_end = call->backward ? call->backward : recording->events,
+    *pass = (struct pass){.begin = call->forward_end,
+                          .end = call->backward ? call->backward : recording->events,
                           .rows = parts->edits->block[output - recording->block].size};
     pass->elements =
         output->size / mt_recorded_width(output) / parts->head.width * parts->head.columns;
@@ -68,7 +82,7 @@ static void part(struct pass *pass, const struct parts *parts, size_t at)
 {
     const struct mt_recorded_block *block = &parts->edits->recording->block[at];
     struct mt_edit *edit = &parts->edits->block[at];
-    pass->seen += edit->size;
+    pass->is_there |= edit->size != 0;
     edit->size = mt_block_of(edit->size / parts->n);
     pass->made_again += block->phase != MT_PHASE_BACKWARD;
     if (block->phase != MT_PHASE_BACKWARD)
@@ -103,14 +117,14 @@ static void add_gradients(const struct pass *pass, const struct parts *parts)
 static bool divide(struct pass *pass, const struct parts *parts, struct mt_modelled *change)
 {
     const struct mt_recording *recording = parts->edits->recording;
-    size_t at = mt_first_made(recording, pass->forward);
-    for (; at < recording->n && recording->block[at].begin < pass->forward_end; at++)
+    size_t at = mt_first_made(recording, pass->begin);
+    for (; at < recording->n && recording->block[at].begin < pass->end; at++)
         if (is_of_logits(pass, &recording->block[at]))
             part(pass, parts, at);
     if (pass->first && pass->last > pass->first)
         add_gradients(pass, parts);
     change->operators += pass->made_again;
-    return pass->seen;
+    return pass->is_there;
 }
 
 static int apply(struct parts *parts, struct mt_modelled *change)
@@ -126,8 +140,7 @@ static int apply(struct parts *parts, struct mt_modelled *change)
         return rc;
     for (size_t i = 0; i < parts->calls.n; i++) {
         struct pass pass;
-        if (mt_head_find(&parts->head, recording, &parts->groups, parts->calls.call[i].group) &&
-            find_pass(&pass, parts, i))
+        if (find_pass(&pass, parts, i))
             is_there |= divide(&pass, parts, change);
     }
     change->why_not = is_there ? NULL : "no logits of a language model were seen";

@@ -216,7 +216,8 @@ static void cut_out(struct mt_edits *edits, size_t i, const struct gap *gap)
 
 static bool is_installed(const struct mt_frame *frame)
 {
-    return strstr(frame->file, "/site-packages/") || strstr(frame->file, "/dist-packages/");
+    size_t length;
+    return mt_packages_in(frame->file, strlen(frame->file), &length);
 }
 
 /* Return the statement to name for a block that is freed after its last use: that of the program
