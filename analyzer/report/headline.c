@@ -178,8 +178,8 @@ static void say_remark(const struct mt_analysis *analysis, FILE *out)
         [MT_REMARK_GRADIENTS] =
             "; if nothing else uses these, requires_grad_(False) on the parameters avoids them",
         [MT_REMARK_GRAPH] = "; torch.no_grad() avoids saving them",
-        [MT_REMARK_FORWARDS] = "; if no call needs another's result, a backward after each keeps "
-                               "those of one at a time",
+        [MT_REMARK_FORWARDS] = "; if no call needs another's result, backward after each keeps "
+                               "only one call's",
         [MT_REMARK_DOUBLES] = "; float32 takes half",
     };
     struct mt_remark remark;
