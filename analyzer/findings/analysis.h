@@ -11,6 +11,7 @@
 #include "analyzer/classify/classify.h"
 #include "analyzer/holders/holder-words.h"
 #include "analyzer/model/spans.h"
+#include "analyzer/query/sites.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/ended.h"
 #include "analyzer/trace/survey.h"
@@ -19,7 +20,6 @@
 #include "pins.h"
 #include "precision.h"
 #include "private-pools.h"
-#include "sites.h"
 
 /*
  * A server's memory by what it did (trace-format/meaning/serving.h), and the terms of the budget

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
+#include "analyzer/query/sites.h"
 #include "analyzer/replay/replay.h"
-#include "sites.h"
 
 struct mt_inspection {
     int of_cuda; /* no PyTorch block was seen: blocks are CUDA's */

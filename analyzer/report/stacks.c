@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/json.h"
-#include "analyzer/views/tree.h"
+#include "analyzer/query/tree.h"
 #include "report.h"
 
 #include <errno.h>

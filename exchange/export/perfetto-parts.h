@@ -7,7 +7,7 @@
 #ifndef MT_PERFETTO_PARTS_H
 #define MT_PERFETTO_PARTS_H
 
-#include "analyzer/views/texts.h"
+#include "analyzer/query/texts.h"
 #include "exchange/encode/proto.h"
 #include "exchange/encode/sink.h"
 

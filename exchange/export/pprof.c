@@ -2,9 +2,9 @@
 /* pprof's profile.proto, gzipped: what is live at a moment, by stack, with labels. */
 #include "analyzer/findings/inspect.h"
 #include "analyzer/findings/job.h"
+#include "analyzer/query/texts.h"
 #include "analyzer/support/by-id.h"
 #include "analyzer/support/demangle.h"
-#include "analyzer/views/texts.h"
 #include "exchange/encode/proto.h"
 #include "shares.h"
 #include "trace-format/safe-text.h"

@@ -2,9 +2,9 @@
 /* speedscope's JSON: for each device of each trace a profile whose samples are stacks, and weights
  * bytes. */
 #include "analyzer/findings/job.h"
+#include "analyzer/query/texts.h"
 #include "analyzer/support/by-id.h"
 #include "analyzer/support/text.h"
-#include "analyzer/views/texts.h"
 #include "shares.h"
 
 #include <errno.h>

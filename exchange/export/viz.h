@@ -4,9 +4,9 @@
 #ifndef MT_VIZ_H
 #define MT_VIZ_H
 
+#include "analyzer/query/texts.h"
 #include "analyzer/replay/torch-memory.h"
 #include "analyzer/support/by-id.h"
-#include "analyzer/views/texts.h"
 #include "exchange/encode/pickle.h"
 #include "first-pass.h"
 

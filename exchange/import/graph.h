@@ -7,7 +7,7 @@
 #ifndef MT_GRAPH_H
 #define MT_GRAPH_H
 
-#include "analyzer/views/texts.h"
+#include "analyzer/query/texts.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #ifndef MT_COLUMNS_H
 #define MT_COLUMNS_H
 
-#include "analyzer/views/texts.h"
+#include "analyzer/query/texts.h"
 #include "tables.h"
 
 /* The rows in a batch, unless more come at once; and the bytes of texts in a column. */

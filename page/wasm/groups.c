@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
+#include "analyzer/query/texts.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
 #include "analyzer/support/search.h"
-#include "analyzer/views/texts.h"
 #include "life-facts.h"
 #include "trace-format/dtypes.h"
 

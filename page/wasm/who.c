@@ -2,10 +2,10 @@
 #include "who.h"
 #include "analyzer/classify/classify.h"
 #include "analyzer/print/json.h"
+#include "analyzer/query/texts.h"
+#include "analyzer/query/tree.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
-#include "analyzer/views/texts.h"
-#include "analyzer/views/tree.h"
 #include "course.h"
 #include "life-facts.h"
 

@@ -49,7 +49,7 @@ SUBFOLDERS = {
         "holders",
         "uses",
         "classify",
-        "views",
+        "query",
         "replay",
         "findings",
         "remarks",

@@ -7,7 +7,7 @@
 #define MT_SITES_H
 
 #include "analyzer/holders/holder-words.h"
-#include "analyzer/views/properties.h"
+#include "analyzer/query/properties.h"
 
 struct mt_site {
     uint64_t bytes, blocks;
