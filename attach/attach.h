@@ -11,8 +11,9 @@
 
 #define MT_ATTACH_PUBLIC __attribute__((visibility("default")))
 
-/* Start the thread that waits for a request (settings/attach.h), unless it runs. Called by memtap
- * attach and detach from outside, between two instructions of the program. Keeps errno. */
+/* Start the thread that waits for a request (trace-format/settings/attach.h), unless it runs.
+ * Called by memtap attach and detach from outside, between two instructions of the program. Keeps
+ * errno. */
 MT_ATTACH_PUBLIC void memtap_attach_serve(void);
 
 /* Set or set back the slots. Called by libmemtap-under-lock.so while the loader's lock is held. */
@@ -26,8 +27,8 @@ void mt_slots_choose(void *library);
  * were. */
 int mt_slots_set(bool to_hooks, uint32_t *n);
 
-/* Keep the settings of a request (settings/attach.h); what getenv returns to libmemtap.so: those
- * first. */
+/* Keep the settings of a request (trace-format/settings/attach.h); what getenv returns to
+ * libmemtap.so: those first. */
 void mt_attach_set_settings(const char *from);
 char *mt_attach_getenv(const char *name);
 

@@ -3,7 +3,7 @@
  * creates it. */
 #include "attach.h"
 #include "preload/include/memtap.h"
-#include "settings/attach.h"
+#include "trace-format/settings/attach.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attach.h"
-#include "settings/attach.h"
+#include "trace-format/settings/attach.h"
 
 #include <stdlib.h>
 #include <string.h>

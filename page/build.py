@@ -43,7 +43,7 @@ FLAGS = [
 # Code that runs once a page: small instead of fast.
 SMALL = (
     *(f"analyzer/{name}/" for name in "findings holders json print remarks report turns views".split()),
-    *("compare/", "exchange/import/", "settings/"),
+    *("compare/", "exchange/import/", "trace-format/settings/"),
 )
 # The page compresses nothing, and these would take half of zstd's compile time.
 NO_COMPRESSORS = [
@@ -75,7 +75,7 @@ def sources():
         ROOT / "trace-format/author/author-bytes.c",
         *ROOT.glob("trace-format/meaning/*.c"),
         *ROOT.glob("analyzer/*/*.c"),
-        ROOT / "settings/size.c",
+        ROOT / "trace-format/settings/size.c",
         *ROOT.glob("compare/digest/*.c"),
         *ROOT.glob("exchange/import/*.c"),
         *ROOT.glob("compare/diff/*.c"),

@@ -15,7 +15,7 @@
 
 #include "launch.h"
 #include "say.h"
-#include "settings/size.h"
+#include "trace-format/settings/size.h"
 
 static int usage(const char *what)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A card by its name: of the catalogue, or the user's, in a file of lines "name = value". */
 #include "catalogue.h"
-#include "settings/size.h"
+#include "trace-format/settings/size.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/guard.h"
 #include "classify.h"
-#include "settings/nearest.h"
-#include "settings/size.h"
+#include "trace-format/settings/nearest.h"
+#include "trace-format/settings/size.h"
 #include "tracker.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "moment.h"
-#include "settings/size.h"
+#include "trace-format/settings/size.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -32,7 +32,8 @@ struct mt_moment {
 #define MT_MOMENT_CHOICES "peak end oom reserved last-turn holders 1.5s 20ms event:N begin:N step:N"
 
 /* Read "peak", "end", "oom", "reserved", "last-turn", "holders", a time with its unit
- * (settings/size.h), "event:N", "begin:N" or "step:N". 0, or -EINVAL for other text. */
+ * (trace-format/settings/size.h), "event:N", "begin:N" or "step:N". 0, or -EINVAL for other text.
+ */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
 /* Return "peak", "end", "oom", "reserved", "time", "event", "begin", "step", "last-turn" or

@@ -7,7 +7,7 @@
 #ifndef MT_ROOM_H
 #define MT_ROOM_H
 
-#include "settings/limits.h"
+#include "trace-format/settings/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>

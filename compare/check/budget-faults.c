@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Report errors in a budget. */
 #include "budget-parts.h"
-#include "settings/nearest.h"
+#include "trace-format/settings/nearest.h"
 
 #include <errno.h>
 #include <stdarg.h>

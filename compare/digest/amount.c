@@ -2,7 +2,7 @@
 #include "amount.h"
 #include "analyzer/support/text.h"
 #include "analyzer/support/to-integer.h"
-#include "settings/size.h"
+#include "trace-format/settings/size.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Amounts in a budget: a size (settings/size.h), "25 %", or relative to a baseline: "+64 MiB", "+2
+ * Amounts in a budget: a size (trace-format/settings/size.h), "25 %", or relative to a baseline:
+ * "+64 MiB", "+2
  * %".
  */
 #ifndef MT_AMOUNT_H

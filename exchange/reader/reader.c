@@ -5,7 +5,7 @@
 #include "exchange/tables/source.h"
 #include "memtap-reader.h"
 #include "quota.h"
-#include "settings/nearest.h"
+#include "trace-format/settings/nearest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/json.h"
 #include "changes.h"
-#include "settings/nearest.h"
+#include "trace-format/settings/nearest.h"
 
 #include <string.h>
 

@@ -13,9 +13,9 @@
 #include "preload/torch/real.h"
 #include "preload/uses/uses.h"
 #include "preload/write/device-watch.h"
-#include "settings/table.h"
 #include "trace-format/cuda-errors.h"
 #include "trace-format/likely.h"
+#include "trace-format/settings/table.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #include "message.h"
 #include "no-signals.h"
 #include "own-thread.h"
-#include "settings/table.h"
 #include "trace-format/safe-text.h"
+#include "trace-format/settings/table.h"
 
 #include <errno.h>
 #include <fcntl.h>

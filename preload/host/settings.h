@@ -3,7 +3,7 @@
 #ifndef MT_PRELOAD_SETTINGS_H
 #define MT_PRELOAD_SETTINGS_H
 
-#include "settings/table.h"
+#include "trace-format/settings/table.h"
 
 #include <limits.h>
 #include <stdbool.h>

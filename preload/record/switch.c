@@ -4,7 +4,7 @@
 #include "preload/host/own-file.h"
 #include "preload/host/settings.h"
 #include "recorder.h"
-#include "settings/switch.h"
+#include "trace-format/settings/switch.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The switch by which memtap start wakes this process (settings/switch.h). */
+/* The switch by which memtap start wakes this process (trace-format/settings/switch.h). */
 #ifndef MT_PRELOAD_SWITCH_H
 #define MT_PRELOAD_SWITCH_H
 

@@ -10,7 +10,7 @@
 #include "preload/record/intern.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
-#include "settings/table.h"
+#include "trace-format/settings/table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_man.py MEMTAP SOURCE: every option that a command's --help lists is in its man page, in order, and the
-other way round; every command is in memtap(1) and has a page; the variables of settings/table.h and their defaults
+other way round; every command is in memtap(1) and has a page; the variables of trace-format/settings/table.h and their defaults
 are in libmemtap(7), and no others; memtap-trace(5) names every kind of event; every page is installed,
 and what it refers to is there."""
 import pathlib

@@ -4,18 +4,16 @@
 # The top level: who may include whom.
 MAY_INCLUDE = {
     "trace-format": {"trace-format"},
-    "settings": {"settings"},
-    "preload": {"preload", "settings", "trace-format"},
+    "preload": {"preload", "trace-format"},
     "cupti": {"cupti", "preload", "trace-format"},
-    "attach": {"attach", "preload", "settings"},
-    "analyzer": {"analyzer", "settings", "trace-format"},
-    "compare": {"compare", "analyzer", "settings", "trace-format"},
-    "planner": {"planner", "analyzer", "settings", "trace-format"},
-    "exchange": {"exchange", "compare", "analyzer", "settings", "trace-format"},
-    "simulator": {"simulator", "settings"},
+    "attach": {"attach", "preload", "trace-format/settings"},
+    "analyzer": {"analyzer", "trace-format"},
+    "compare": {"compare", "analyzer", "trace-format"},
+    "planner": {"planner", "analyzer", "trace-format"},
+    "exchange": {"exchange", "compare", "analyzer", "trace-format"},
+    "simulator": {"simulator", "trace-format/settings"},
     "page": {"page", "exchange", "compare", "analyzer", "trace-format"},
-    "tools": {"settings", "tools", "exchange", "planner", "compare", "analyzer", "trace-format",
-              "simulator"},
+    "tools": {"tools", "exchange", "planner", "compare", "analyzer", "trace-format", "simulator"},
 }
 
 # Within a folder: its sub-folders, from the lowest up. Each may use itself and those before it, by

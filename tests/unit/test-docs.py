@@ -14,7 +14,7 @@ ALL_LINES = 1499  # of docs/ without docs/evaluation/
 TABLES = 1 / 3  # the part of a page of docs/evaluation/ that may be in tables
 WRITTEN = ["memtap", "torch", "date"]  # the last columns of results, by evaluation/results.py
 LEAST = 100  # names; fewer: they are not found any more
-FOLDERS = "analyzer|campaigns|cupti|docs|examples|exchange|man|nightly|preload|results|settings|simulator|tests|tools|trace-format"
+FOLDERS = "analyzer|attach|compare|cupti|docs|evaluation|examples|exchange|man|packaging|page|planner|preload|simulator|tests|tools|trace-format"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)(?:::?\w+)?(?: [^`]*)?`")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 

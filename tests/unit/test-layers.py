@@ -29,9 +29,9 @@ def find(source, name):
 
 def check_include(folder, source, number, name):
     path = find(source, name)
-    target = path.relative_to(root).parts[0] if path else name.split("/")[0]
+    target = path.relative_to(root).as_posix() if path else name
     place = f"{source.relative_to(root)}:{number}"
-    if target in folders and target not in layers.MAY_INCLUDE[folder]:
+    if target.split("/")[0] in folders and not target.startswith(tuple(f"{one}/" for one in layers.MAY_INCLUDE[folder])):
         fault(f"{place}: {folder} must not include {target}")
     why = path and layers.refused(root, source, path)
     if why:

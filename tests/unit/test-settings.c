@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What values the settings take: the same for the library's variables and for memtap run's options.
  */
-#include "settings/size.h"
-#include "settings/table.h"
 #include "tests/support/run-tests.h"
+#include "trace-format/settings/size.h"
+#include "trace-format/settings/table.h"
 
 #include <check.h>
 #include <errno.h>

@@ -30,7 +30,8 @@ SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 
 /* Return a number from the environment (decimal), or `otherwise` if it is not set or invalid. An
  * invalid CUDASIM_ variable is reported once on stderr. Keeps errno. */
 SIM_API uint64_t sim_environment(const char *name, uint64_t otherwise);
-/* Return a size in the same way, in the syntax of memtap's options (settings/size.h). */
+/* Return a size in the same way, in the syntax of memtap's options (trace-format/settings/size.h).
+ */
 SIM_API uint64_t sim_environment_size(const char *name, uint64_t otherwise);
 /* Return after how many seconds of waiting for others a process prints a message
  * (CUDASIM_PATIENCE). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base.h"
 #include "say.h"
-#include "settings/size.h"
+#include "trace-format/settings/size.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memtap attach: record a program that was started without memtap. memtap detach: the opposite. */
-#include "settings/attach.h"
+#include "trace-format/settings/attach.h"
 #include "analyzer/support/progress.h"
 #include "command.h"
 #include "inject.h"
-#include "settings/nearest.h"
-#include "settings/table.h"
 #include "target.h"
 #include "tools/memtap/input/descendants.h"
 #include "tools/memtap/launch/locate.h"
 #include "tools/memtap/terminal/values.h"
+#include "trace-format/settings/nearest.h"
+#include "trace-format/settings/table.h"
 #include "trace-format/tail-request.h"
 
 #include <dirent.h>
@@ -69,7 +69,7 @@ static void rest(void)
     nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
 }
 
-/* --- the page (settings/attach.h) ------------------------------------------------------------- */
+/* --- the page (trace-format/settings/attach.h) ------------------------------------------------ */
 
 static struct mt_attach_page *map_page(const char *link)
 {

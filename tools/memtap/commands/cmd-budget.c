@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
 #include "compare/check/budget.h"
-#include "settings/size.h"
 #include "tools/memtap/input/check-arguments.h"
 #include "tools/memtap/input/digests.h"
 #include "tools/memtap/input/trace-arguments.h"
 #include "tools/memtap/input/traces.h"
 #include "tools/memtap/terminal/command.h"
+#include "trace-format/settings/size.h"
 
 #include <stdio.h>
 

@@ -3,11 +3,11 @@
 #include "commands.h"
 #include "compare/history/trace-copy.h"
 #include "compare/history/trend.h"
-#include "settings/size.h"
 #include "steps.h"
 #include "tools/memtap/input/check-arguments.h"
 #include "tools/memtap/input/history-location.h"
 #include "tools/memtap/terminal/command.h"
+#include "trace-format/settings/size.h"
 
 #include <errno.h>
 #include <stdbool.h>

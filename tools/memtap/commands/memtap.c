@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memtap command: the table of its subcommands. */
 #include "commands.h"
-#include "settings/nearest.h"
 #include "tools/memtap/attach/command.h"
 #include "tools/memtap/copies/command.h"
 #include "tools/memtap/input/check-arguments.h"
@@ -9,6 +8,7 @@
 #include "tools/memtap/launch/pytorch-check.h"
 #include "tools/memtap/metrics/command.h"
 #include "tools/memtap/terminal/command.h"
+#include "trace-format/settings/nearest.h"
 
 #include <locale.h>
 #include <signal.h>

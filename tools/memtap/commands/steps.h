@@ -3,9 +3,9 @@
 #ifndef MT_STEPS_H
 #define MT_STEPS_H
 
-#include "settings/table.h"
 #include "tools/memtap/input/check-arguments.h"
 #include "tools/memtap/launch/simulation.h"
+#include "trace-format/settings/table.h"
 
 #include <stdbool.h>
 

@@ -4,10 +4,10 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/progress.h"
 #include "command.h"
-#include "settings/switch.h"
 #include "tools/memtap/input/descendants.h"
 #include "tools/memtap/input/traces.h"
 #include "tools/memtap/terminal/values.h"
+#include "trace-format/settings/switch.h"
 #include "trace-format/tail-request.h"
 
 #include <dirent.h>

@@ -3,9 +3,9 @@
 #ifndef MT_SETTING_OPTIONS_H
 #define MT_SETTING_OPTIONS_H
 
-#include "settings/table.h"
 #include "simulation.h"
 #include "tools/memtap/terminal/values.h"
+#include "trace-format/settings/table.h"
 
 /* A setting's option, stored in an array of texts at the start of the arguments. */
 #define MT_SETTING_OPTION(id, name, letter, variable, otherwise, kind, choices, value, meaning)    \

@@ -5,10 +5,10 @@
 #include "program.h"
 #include "pytorch-check.h"
 #include "setting-options.h"
-#include "settings/nearest.h"
-#include "settings/size.h"
 #include "simulator/launch.h"
 #include "tools/memtap/terminal/values.h"
+#include "trace-format/settings/nearest.h"
+#include "trace-format/settings/size.h"
 
 #include <stdbool.h>
 #include <stdio.h>

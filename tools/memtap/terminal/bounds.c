@@ -2,8 +2,8 @@
 #include "analyzer/support/room.h"
 #include "analyzer/support/text.h"
 #include "command.h"
-#include "settings/limits.h"
 #include "trace-format/reader.h"
+#include "trace-format/settings/limits.h"
 
 #include <errno.h>
 #include <stdint.h>

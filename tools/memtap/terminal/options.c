@@ -2,7 +2,7 @@
 /* Command lines: one table of options drives both parsing and --help. */
 #include "analyzer/support/guard.h"
 #include "command.h"
-#include "settings/nearest.h"
+#include "trace-format/settings/nearest.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "values.h"
 #include "analyzer/support/guard.h"
 #include "analyzer/trace/redact.h"
-#include "settings/nearest.h"
-#include "settings/size.h"
+#include "trace-format/settings/nearest.h"
+#include "trace-format/settings/size.h"
 
 #include <ctype.h>
 #include <errno.h>

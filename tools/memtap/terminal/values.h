@@ -47,7 +47,7 @@ int mt_append_text(const struct mt_typed *typed, const char **texts, size_t *n, 
 int mt_read_choice(const struct mt_command *command, const char *what, const char *value,
                    const char *choices, size_t *at);
 
-/* Fail with the common message about an unknown word (settings/nearest.h). */
+/* Fail with the common message about an unknown word (trace-format/settings/nearest.h). */
 int mt_fail_unknown(const struct mt_command *command, const char *what, const char *typed,
                     size_t length, const char *choices);
 
@@ -55,11 +55,11 @@ int mt_fail_unknown(const struct mt_command *command, const char *what, const ch
 int mt_read_number(const struct mt_command *command, const char *option, const char *value,
                    uint64_t least, uint64_t most, uint64_t *number);
 
-/* Parse a size (settings/size.h) in bytes. */
+/* Parse a size (trace-format/settings/size.h) in bytes. */
 int mt_read_size(const struct mt_command *command, const char *option, const char *value,
                  uint64_t *bytes);
 
-/* Parse a time (settings/size.h) between two bounds, in seconds. */
+/* Parse a time (trace-format/settings/size.h) between two bounds, in seconds. */
 int mt_read_time(const struct mt_command *command, const char *option, const char *value,
                  double least, double most, double *seconds);
 

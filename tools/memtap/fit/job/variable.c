@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/grow.h"
 #include "job.h"
-#include "settings/size.h"
+#include "trace-format/settings/size.h"
 
 #include <ctype.h>
 #include <inttypes.h>
