@@ -31,6 +31,21 @@ int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *defin
     return mt_setup_is_known(&setup) ? 0 : -ENOENT;
 }
 
+void mt_judge_cut(struct mt_judge *judge, const struct mt_cut_run *cut, bool *has_failed)
+{
+    size_t own = mt_failed_last(judge->requests);
+    for (size_t i = 0; i < cut->requests.n; i++)
+        has_failed[i] = i < own && mt_failed(judge->requests, i);
+    judge->requests = &cut->requests;
+    judge->event = cut->rest.last;
+    judge->rest = &cut->rest;
+    judge->trial.request = cut->requests.request;
+    judge->trial.n = cut->requests.n;
+    judge->trial.has_failed = has_failed;
+    judge->trial.is_cut = true;
+    judge->trial.failed = own - 1;
+}
+
 static int run(struct mt_judge *judge, const struct mt_trial *trial, uint64_t card,
                struct mt_trial_result *result)
 {

@@ -8,6 +8,7 @@
 
 #include "analyzer/findings/oom.h"
 #include "planner/changes/changes.h"
+#include "planner/rest/cut.h"
 #include "trial.h"
 
 struct mt_judge {
@@ -22,7 +23,7 @@ struct mt_judge {
     uint64_t unused; /* bytes that PyTorch's cache had to spare when memory ran out, else 0: other
                       * blocks may leave as many of them in pieces of no use */
     const struct mt_rest
-        *rest;      /* what follows is modelled (planner/advice/cut.h); NULL: nothing is */
+        *rest;      /* what follows is modelled (planner/rest/cut.h); NULL: nothing is */
     bool is_exact;  /* with the run's settings the model does what the program did */
     size_t replays; /* made so far */
 };
@@ -45,6 +46,10 @@ struct mt_judgement {
 /* Set up what the trace's requests are judged with. 0; -ENOENT where the release is not known,
  * -EINVAL where it refuses the recorded settings. */
 int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *definitions);
+
+/* Let the judge's requests be the run's from here on: changes edit what follows, too. has_failed:
+ * by request, room for all of the run's; its first ones are filled in. */
+void mt_judge_cut(struct mt_judge *judge, const struct mt_cut_run *cut, bool *has_failed);
 
 /* Judge a setting instead of the recorded ones. 0 or -ENOMEM. */
 int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,

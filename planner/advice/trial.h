@@ -5,8 +5,8 @@
 
 #include "planner/allocator/model.h"
 #include "planner/changes/edits.h"
-#include "planner/changes/rest.h"
 #include "planner/requests/gather.h"
+#include "planner/rest/rest.h"
 
 /* The requests up to the one in question, which is the last. */
 struct mt_trial {
@@ -16,7 +16,7 @@ struct mt_trial {
     struct mt_torch_release release;
     /* Whether a request failed in the recorded run, by its index; NULL: only the last did. */
     const bool *has_failed;
-    /* The requests go on as modelled, with marks (planner/advice/cut.h); the one that failed stands
+    /* The requests go on as modelled, with marks (planner/rest/cut.h); the one that failed stands
      * at this place if they are the program's own, and SIZE_MAX if they are edited. */
     bool has_streams; /* as in struct mt_allocator_card */
     bool is_cut;

@@ -48,21 +48,6 @@ static int find_modules(struct checkpoint *checkpoint, const char *pattern)
     return rc ? rc : n ? 0 : -ENOENT;
 }
 
-size_t mt_first_node(const struct mt_recording *recording, uint64_t event)
-{
-    return MT_LEADING(i, recording->n_nodes, recording->node[i].made < event);
-}
-
-/* Return the output that was made last: what a call returns is not its own to give up. */
-uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_module_call *call)
-{
-    size_t low = mt_first_node(recording, call->forward_end);
-    for (; low && recording->node[low - 1].made >= call->forward; low--)
-        if (recording->node[low - 1].output)
-            return recording->node[low - 1].output;
-    return 0;
-}
-
 static bool may_go(const struct mt_recorded_block *block)
 {
     return block->category != MT_CATEGORY_PARAMETERS && block->category != MT_CATEGORY_BUFFERS &&

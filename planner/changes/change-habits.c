@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return the first step that ends after the event; NULL: none does. */
-static const struct mt_recorded_step *step_after(const struct mt_recording *recording,
-                                                 uint64_t event)
-{
-    size_t low = MT_LEADING(i, recording->n_steps,
-                            recording->step[i].end && recording->step[i].end <= event);
-    return low < recording->n_steps && recording->step[low].end ? &recording->step[low] : NULL;
-}
-
 /* Return when backward begins after the event; MT_EVER: it does not. */
 static uint64_t backward_after(const struct mt_recording *recording, uint64_t event)
 {
@@ -32,7 +23,7 @@ static void free_after_steps(struct mt_edits *edits, size_t i)
 {
     const struct mt_recording *recording = edits->recording;
     const struct mt_recorded_block *block = &recording->block[i];
-    const struct mt_recorded_step *step = step_after(recording, block->begin);
+    const struct mt_recorded_step *step = mt_step_after(recording, block->begin);
     if (!step || step->end >= block->end)
         return;
     edits->block[i].end = mt_moment_of(step->end);
@@ -40,7 +31,7 @@ static void free_after_steps(struct mt_edits *edits, size_t i)
         uint64_t again = backward_after(recording, step->end);
         if (again >= block->end)
             return;
-        step = step_after(recording, again);
+        step = mt_step_after(recording, again);
         uint64_t end = step && step->end < block->end ? step->end : block->end;
         mt_edits_add(edits, mt_moment_of(again), mt_moment_of(end), edits->block[i].size);
         if (end == block->end)
@@ -59,71 +50,6 @@ int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_
     return change->why_not ? -ENOENT : edits->rc;
 }
 
-bool mt_is_of_model(const struct mt_recorded_block *block)
-{
-    switch (block->category) {
-    case MT_CATEGORY_PARAMETERS:
-    case MT_CATEGORY_BUFFERS:
-    case MT_CATEGORY_COPIES:
-    case MT_CATEGORY_GRADIENTS:
-    case MT_CATEGORY_OPTIMIZER_STATE:
-    case MT_CATEGORY_WORKSPACE:
-    case MT_CATEGORY_COMMUNICATION:
-    case MT_CATEGORY_RUNTIME:
-        return true;
-    }
-    return block->step;
-}
-
-bool mt_outlives_step(const struct mt_recording *recording, const struct mt_recorded_block *block)
-{
-    const struct mt_recorded_step *own = step_after(recording, block->begin);
-    return own && own->end < block->end;
-}
-
-/* Return whether the program holds what was saved: backward is done with it, and it was freed
- * later. */
-static bool is_held(const struct mt_recording *recording, const struct mt_recorded_block *block,
-                    uint64_t done)
-{
-    const struct mt_turn *next = mt_turn_after(recording, block->end);
-    size_t at = next ? (size_t)(next - recording->turn) : recording->n_turns;
-    return done < block->end && block->end != MT_EVER && at &&
-           recording->turn[at - 1].phase != MT_PHASE_BACKWARD;
-}
-
-bool *mt_held_by_program(const struct mt_recording *recording)
-{
-    bool *is_held_one = calloc(recording->n + 1, sizeof *is_held_one);
-    uint64_t held = 0, all = 0;
-    for (size_t i = 0; is_held_one && i < recording->n_nodes; i++) {
-        const struct mt_recorded_node *node = &recording->node[i];
-        for (uint32_t j = 0; node->end && j < node->n_saves; j++) {
-            const struct mt_recorded_block *block = mt_node_saved(recording, node, j);
-            if (!block || mt_is_of_model(block))
-                continue;
-            size_t at = (size_t)(block - recording->block);
-            is_held_one[at] = is_held(recording, block, node->end);
-            all += block->size;
-            held += is_held_one[at] ? block->size : 0;
-        }
-    }
-    if (held > all / 2) /* the graph is: retain_graph=True */
-        memset(is_held_one, 0, recording->n * sizeof *is_held_one);
-    return is_held_one;
-}
-
-/* Return where the forwards begin that no backward and no step has followed; n_turns: there are
- * none. */
-static size_t last_forwards(const struct mt_recording *recording)
-{
-    size_t i = recording->n_turns;
-    while (i && recording->turn[i - 1].phase != MT_PHASE_BACKWARD &&
-           recording->turn[i - 1].phase != MT_PHASE_STEP)
-        i--;
-    return i;
-}
-
 /* Return the turn that ends the forward that is running, or runs next. */
 static size_t after_forward(const struct mt_recording *recording, size_t i)
 {
@@ -139,7 +65,7 @@ static size_t after_forward(const struct mt_recording *recording, size_t i)
 static void keep_nothing_of_forwards(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;
-    size_t n = recording->n_turns, own = after_forward(recording, last_forwards(recording)),
+    size_t n = recording->n_turns, own = after_forward(recording, mt_last_forwards(recording)),
            next = after_forward(recording, own);
     size_t i = own < n ? mt_first_made(recording, recording->turn[own].event) : recording->n;
     for (; i < recording->n; i++) {
@@ -152,24 +78,6 @@ static void keep_nothing_of_forwards(struct mt_edits *edits)
             !mt_is_of_cache(block))
             edits->block[i].end = mt_moment_of(recording->turn[next].event);
     }
-}
-
-bool mt_ends_in_evaluation(const struct mt_recording *recording)
-{
-    if (mt_only_infers(recording))
-        return true;
-    struct mt_shard_groups groups = {0};
-    struct mt_module_calls calls = {0};
-    struct mt_call_lines lines = {0};
-    bool does = last_forwards(recording) < recording->n_turns &&
-                !mt_shard_groups_find(&groups, recording) &&
-                !mt_module_calls_find(&calls, recording, &groups.of_frame) &&
-                !mt_call_lines_find(&lines, &calls, recording) &&
-                mt_newest_call_evaluates(&lines, recording, &calls);
-    mt_call_lines_clear(&lines);
-    free(calls.call);
-    mt_shard_groups_clear(&groups);
-    return does;
 }
 
 /* Free everything with the iteration. A block may outlive its own iteration's step: the program
@@ -188,8 +96,8 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct 
     }
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
-        const struct mt_recorded_step *own = step_after(recording, block->begin);
-        const struct mt_recorded_step *next = own ? step_after(recording, own->end) : NULL;
+        const struct mt_recorded_step *own = mt_step_after(recording, block->begin);
+        const struct mt_recorded_step *next = own ? mt_step_after(recording, own->end) : NULL;
         if (next && block->begin > recording->step[0].end && next->end < block->end &&
             !mt_is_of_model(block))
             edits->block[i].end = mt_moment_of(next->end);
@@ -202,7 +110,7 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct 
 int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     const struct mt_recording *recording = edits->recording;
-    size_t n = recording->n_turns, first = last_forwards(recording);
+    size_t n = recording->n_turns, first = mt_last_forwards(recording);
     (void)argument;
     if (first >= n || !mt_ends_in_evaluation(recording)) {
         change->why_not = "the run does not end in an evaluation";
@@ -221,11 +129,6 @@ int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_mo
             edits->block[i].end = mt_moment_of(recording->turn[next].event);
     }
     return 0;
-}
-
-bool mt_is_weight_copy(const struct mt_recorded_block *block)
-{
-    return block->category == MT_CATEGORY_COPIES && !(block->evidence & MT_SAW_AUTOCAST);
 }
 
 int mt_change_host_copies(struct mt_edits *edits, const char *argument, struct mt_modelled *change)

@@ -108,14 +108,6 @@ static int narrow_all(struct mt_edits *edits)
     return edits->rc;
 }
 
-bool mt_knows_operators(const struct mt_recording *recording)
-{
-    size_t i = 0;
-    while (i < recording->n_nodes && !recording->node[i].name)
-        i++;
-    return i < recording->n_nodes;
-}
-
 int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     const struct mt_recording *recording = edits->recording;

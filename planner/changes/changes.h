@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "analyzer/support/text.h"
-#include "recording.h"
-#include "rest.h"
+#include "planner/recording/recording.h"
+#include "planner/rest/rest.h"
 
 #include <jansson.h>
 

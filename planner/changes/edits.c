@@ -3,8 +3,10 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 #include "analyzer/support/to-integer.h"
+#include "planner/recording/facts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int mt_edits_begin(struct mt_edits *edits, const struct mt_recording *recording)
 {
@@ -100,4 +102,43 @@ int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *momen
     }
     free(rise);
     return 0;
+}
+
+/* Return the size of the gradient of a product's input. AddmmBackward allocates it before the
+ * weight's gradient, MmBackward after; it is the only one if the weight is frozen. The weight's
+ * gradient is smaller than the weight if that is a slice. 0: unknown. */
+static uint64_t factor_gradient(const struct mt_recording *recording,
+                                const struct mt_recorded_node *node, const char *name,
+                                uint64_t weight)
+{
+    uint64_t made[2] = {0};
+    for (size_t i = mt_first_made(recording, node->begin), n = 0;
+         n < 2 && i < recording->n && recording->block[i].begin < node->end; i++)
+        if (recording->block[i].category != MT_CATEGORY_WORKSPACE)
+            made[n++] = mt_requested_bytes(&recording->block[i]);
+    size_t at = made[1] && strstr(name, "11MmBackward");
+    if (made[0] == weight || made[1] == weight)
+        at = made[0] == weight;
+    return made[at];
+}
+
+uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_node *node,
+                        const struct mt_recorded_block *block)
+{
+    const struct mt_recording *recording = edits->recording;
+    const char *name = node->name ? mt_string(recording->definitions, node->name) : "";
+    uint64_t now = edits->block[block - recording->block].size, weight = 0;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *saved = mt_node_saved(recording, node, i);
+        if (saved && saved->category == MT_CATEGORY_PARAMETERS)
+            weight = mt_requested_bytes(saved);
+    }
+    if (!weight || !node->end || block->category == MT_CATEGORY_PARAMETERS ||
+        (!strstr(name, "AddmmBackward") && !strstr(name, "11MmBackward")))
+        return now;
+    uint64_t gradient = factor_gradient(recording, node, name, weight);
+    uint64_t requests = mt_requested_bytes(block);
+    return gradient && gradient < requests
+               ? mt_to_uint64((double)now * (double)gradient / (double)requests)
+               : now;
 }

@@ -6,7 +6,7 @@
 #ifndef MT_EDITS_H
 #define MT_EDITS_H
 
-#include "recording.h"
+#include "planner/recording/recording.h"
 
 /* A moment: an event's number, and room for moments before the next one. */
 #define MT_WITHIN_BITS 20u
@@ -81,15 +81,9 @@ int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *momen
  * more or less unused by what is free then. */
 uint64_t mt_edits_unused(const struct mt_edits *edits, uint64_t moment);
 
-/* Return what a tensor of so many bytes takes: PyTorch rounds blocks. */
-static inline uint64_t mt_block_of(uint64_t bytes)
-{
-    return (bytes + 511) & ~UINT64_C(511);
-}
-
-static inline uint64_t mt_scaled(uint64_t bytes, double factor)
-{
-    return mt_block_of((uint64_t)((double)bytes * factor));
-}
+/* Return the edited bytes of what a node saved of a block: a slice of it is as large as its
+ * gradient, which a product with a weight allocates along with the weight's. */
+uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_node *node,
+                        const struct mt_recorded_block *block);
 
 #endif

@@ -3,12 +3,11 @@
 #include "analyzer/report/oom-report.h"
 #include "made-trace.h"
 #include "outputs.h"
-#include "planner/advice/cut.h"
-#include "planner/advice/failed.h"
-#include "planner/answer/advice.h"
-#include "planner/answer/answer.h"
-#include "planner/plan/plan-report.h"
+#include "planner/advice/answer.h"
+#include "planner/advice/oom-advice.h"
+#include "planner/advice/plan-report.h"
 #include "planner/requests/recorded-conf.h"
+#include "planner/rest/cut.h"
 #include "target.h"
 
 #include <errno.h>

@@ -2,10 +2,9 @@
 /* model-changes TRACE [CHANGE]...: what planner/changes says of the trace, as JSON or, without
  * changes, text. */
 #include "analyzer/findings/analysis.h"
-#include "planner/advice/cut.h"
-#include "planner/advice/failed.h"
-#include "planner/answer/advice.h"
+#include "planner/advice/oom-advice.h"
 #include "planner/changes/changes.h"
+#include "planner/rest/cut.h"
 
 /* What would have followed, if the trace ends as memory ran out. 0 or -ENOMEM. */
 static int go_on(struct mt_advisor *advisor, struct mt_cut_run *cut, int device)

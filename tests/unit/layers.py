@@ -62,7 +62,7 @@ SUBFOLDERS = {
         "check",
         "history",
     ],
-    "planner": ["allocator", "requests", "changes", "plan", "advice", "answer"],
+    "planner": ["allocator", "requests", "recording", "rest", "changes", "advice"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
     "tools/memtap": ["completion", "terminal", "input", "launch", "attach", "serve", "top", "metrics", "copies", "fit", "ranks", "commands"],
     "simulator/core": ["base", "device", "values", "memory", "streams", "process"],

@@ -5,7 +5,7 @@
 #define MT_TESTS_RECORDED_H
 
 #include "analyzed.h"
-#include "planner/changes/recording.h"
+#include "planner/recording/recording.h"
 
 /* Ends the trace. Fails the test where there is no recording of device 0. */
 static inline void mt_record_built(struct mt_recording *recording, struct mt_analysis *analysis,

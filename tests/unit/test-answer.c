@@ -2,10 +2,10 @@
 /* What makes a job fit a card (planner/answer): of a program of which everything is known by hand.
  */
 #include "analyzed.h"
-#include "planner/advice/failed.h"
-#include "planner/answer/advice.h"
-#include "planner/answer/answer.h"
-#include "planner/answer/remedies.h"
+#include "planner/advice/answer.h"
+#include "planner/advice/oom-advice.h"
+#include "planner/advice/remedies.h"
+#include "planner/rest/cut.h"
 #include "tests/support/run-tests.h"
 
 #include <errno.h>

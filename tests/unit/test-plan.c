@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of a trace's program (planner/requests), and their replay (planner/plan). */
-#include "planner/plan/packing.h"
-#include "planner/plan/plan.h"
+#include "planner/advice/packing.h"
+#include "planner/advice/plan.h"
 #include "tests/support/run-tests.h"
 #include "trace-builder.h"
 #include "trace-format/cuda-apis.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/oom-report.h"
 #include "commands.h"
-#include "planner/answer/advice.h"
+#include "planner/advice/oom-advice.h"
 #include "tools/memtap/fit/run/again.h"
 #include "tools/memtap/input/trace-arguments.h"
 #include "tools/memtap/launch/page-file.h"

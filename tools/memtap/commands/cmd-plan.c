@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
-#include "planner/advice/cut.h"
-#include "planner/answer/answer.h"
-#include "planner/plan/plan-report.h"
+#include "planner/advice/answer.h"
+#include "planner/advice/plan-report.h"
 #include "planner/requests/recorded-conf.h"
+#include "planner/rest/cut.h"
 #include "tools/memtap/input/trace-arguments.h"
 #include "tools/memtap/launch/simulation.h"
 #include "tools/memtap/terminal/command.h"

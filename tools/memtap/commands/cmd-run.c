@@ -5,7 +5,7 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/ended.h"
 #include "commands.h"
-#include "planner/answer/advice.h"
+#include "planner/advice/oom-advice.h"
 #include "steps.h"
 #include "tools/memtap/launch/child.h"
 #include "tools/memtap/launch/ends.h"

@@ -6,7 +6,7 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "locate.h"
-#include "planner/answer/advice.h"
+#include "planner/advice/oom-advice.h"
 #include "tools/memtap/terminal/command.h"
 #include "trace-format/reader.h"
 #include "trace-format/tail.h"

@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool mt_way_is_batch(const struct mt_way *way)
-{
-    return !way->has_conf && !strncmp(way->change, "batch:", 6) && !mt_way_is_two(way);
-}
-
 /* Find whether the run is known to fit with the batch, in every case that the trace leaves open. */
 static int is_certain(struct mt_judge *judge, const char *name, bool *fits)
 {
@@ -62,24 +57,4 @@ int mt_find_largest_batch(struct mt_plan_answer *answer, struct mt_judge *judge)
     if (rc)
         *largest = (struct mt_largest_batch){0};
     return rc == -ENOMEM ? rc : 0;
-}
-
-/* Write a part, "5/8" or "3/4". */
-static void part_text(char *out, size_t size, unsigned part)
-{
-    unsigned of = MT_BATCH_PARTS;
-    for (; part % 2 == 0 && of > 1; part /= 2)
-        of /= 2;
-    snprintf(out, size, "%u/%u", part, of);
-}
-
-void mt_largest_batch_text(char *out, size_t size, const struct mt_largest_batch *largest)
-{
-    char least[16], about[16];
-    part_text(least, sizeof least, largest->least);
-    part_text(about, sizeof about, largest->about);
-    snprintf(out, size, "the largest batch that %s is about %s of this one%s%s",
-             largest->of_iteration ? "gets through this iteration" : "fits", about,
-             largest->least && largest->least < largest->about ? ", at least " : "",
-             largest->least && largest->least < largest->about ? least : "");
 }

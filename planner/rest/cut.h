@@ -4,10 +4,9 @@
 #ifndef MT_PLANNER_CUT_H
 #define MT_PLANNER_CUT_H
 
-#include "judge.h"
-#include "planner/changes/recording.h"
-#include "planner/changes/rest.h"
+#include "planner/recording/recording.h"
 #include "planner/requests/gather.h"
+#include "rest.h"
 
 struct mt_cut_run {
     struct mt_rest rest;
@@ -16,13 +15,14 @@ struct mt_cut_run {
     struct mt_requests requests;
 };
 
+/* Add PyTorch's requests that failed to the recorded blocks, for changes to edit: each with its
+ * phase, and freed at once. 0 or -ENOMEM. */
+int mt_failed_add_all(struct mt_recording *recording, const struct mt_requests *requests);
+
 /* Add to a recording that has the request that failed as a block (mt_failed_add_all), unless a
  * library requested it, what follows it. 0 or -ENOMEM; to be cleared in any case. */
 int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
                   const struct mt_requests *requests);
-/* Let the judge's requests be the run's from here on: changes edit what follows, too. has_failed:
- * by request, room for all of the run's; its first ones are filled in. */
-void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *has_failed);
 void mt_cut_clear(struct mt_cut_run *cut);
 
 #endif

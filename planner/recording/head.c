@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The head of a language model: the parameter that makes a row of logits of each row that its last
  * layer returns. */
-#include "kinds.h"
+#include "facts.h"
 
 /* Count the layer's parameters with this many elements. */
 static size_t count_of(const struct mt_recording *recording, const struct mt_shard_groups *groups,

@@ -9,7 +9,7 @@
 #define MT_REST_H
 
 #include "analyzer/findings/oom.h"
-#include "recording.h"
+#include "planner/recording/recording.h"
 
 struct mt_rest {
     enum mt_reach known; /* what follows is modelled up to there; NOTHING: it is not cut */

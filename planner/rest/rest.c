@@ -3,7 +3,7 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
 #include "analyzer/support/search.h"
-#include "rest-inside.h"
+#include "inside.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -22,12 +22,6 @@ void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysi
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                  json_t *changes, json_t *answer, FILE *out);
 
-/* Return the plan of the device with the highest peak. */
-const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n);
-
-/* Return whether some setting fits on every device. */
-bool mt_plan_fits(const struct mt_plan *plans, size_t n);
-
 /* Write where in the run an event is: "in the forward pass of iteration 2 of 2". Return out. */
 #define MT_PLAN_PHASE 96
 const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *analysis, int device,

@@ -42,7 +42,7 @@ struct mt_recorded_block {
     uint8_t category, phase, dtype;
     bool is_addend;  /* it ended when it was added to a leaf's gradient */
     bool was_caught; /* the request ran out of memory, and the program went on
-                      * (planner/advice/failed.h) */
+                      * (planner/rest/cut.h) */
     bool is_master;  /* a copy of a parameter, in higher precision */
 };
 
@@ -206,5 +206,16 @@ unsigned mt_recorded_width(const struct mt_recorded_block *block);
 
 /* Return the elements that a parameter has, or at most so many. */
 uint64_t mt_recorded_elements(const struct mt_recorded_block *block);
+
+/* Return what a tensor of so many bytes takes: PyTorch rounds blocks. */
+static inline uint64_t mt_block_of(uint64_t bytes)
+{
+    return (bytes + 511) & ~UINT64_C(511);
+}
+
+static inline uint64_t mt_scaled(uint64_t bytes, double factor)
+{
+    return mt_block_of((uint64_t)((double)bytes * factor));
+}
 
 #endif

@@ -2,7 +2,7 @@
 /* The rest of a forward: layers equal to those before, and the loss of a language model. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/to-integer.h"
-#include "rest-inside.h"
+#include "inside.h"
 
 #include <errno.h>
 #include <stdlib.h>

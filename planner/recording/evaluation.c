@@ -2,15 +2,10 @@
 /* The lines that call models: those whose calls have a backward train. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
-#include "kinds.h"
+#include "facts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-size_t mt_first_made(const struct mt_recording *recording, uint64_t event)
-{
-    return MT_LEADING(i, recording->n, recording->block[i].begin < event);
-}
 
 /* Return the stack that called the outermost module; 0: not known. */
 static uint32_t caller_of(const struct mt_recording *recording, const struct mt_module_call *call)
@@ -58,19 +53,6 @@ bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_record
 {
     uint32_t stack = call->backward || !lines->n ? 0 : caller_of(recording, call);
     return stack && !has(lines, stack);
-}
-
-bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack)
-{
-    static const char file[] = "/torch/utils/checkpoint.py";
-    for (; stack && mt_stack(recording->definitions, stack)->depth;
-         stack = mt_stack(recording->definitions, stack)->parent) {
-        const char *path = mt_stack_frame(recording->definitions, stack)->file;
-        size_t size = path ? strlen(path) : 0;
-        if (size >= sizeof file - 1 && !strcmp(path + size - (sizeof file - 1), file))
-            return true;
-    }
-    return false;
 }
 
 /* Forwards without a backward: after so many that keep their graphs, or make none, none is
@@ -144,4 +126,31 @@ void mt_call_lines_clear(struct mt_call_lines *lines)
 {
     free(lines->stack);
     *lines = (struct mt_call_lines){0};
+}
+
+size_t mt_last_forwards(const struct mt_recording *recording)
+{
+    size_t i = recording->n_turns;
+    while (i && recording->turn[i - 1].phase != MT_PHASE_BACKWARD &&
+           recording->turn[i - 1].phase != MT_PHASE_STEP)
+        i--;
+    return i;
+}
+
+bool mt_ends_in_evaluation(const struct mt_recording *recording)
+{
+    if (mt_only_infers(recording))
+        return true;
+    struct mt_shard_groups groups = {0};
+    struct mt_module_calls calls = {0};
+    struct mt_call_lines lines = {0};
+    bool does = mt_last_forwards(recording) < recording->n_turns &&
+                !mt_shard_groups_find(&groups, recording) &&
+                !mt_module_calls_find(&calls, recording, &groups.of_frame) &&
+                !mt_call_lines_find(&lines, &calls, recording) &&
+                mt_newest_call_evaluates(&lines, recording, &calls);
+    mt_call_lines_clear(&lines);
+    free(calls.call);
+    mt_shard_groups_clear(&groups);
+    return does;
 }

@@ -431,7 +431,7 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
     search->has_failed = calloc(cut->requests.n + 1, sizeof *search->has_failed);
     if (!search->has_failed)
         return -ENOMEM;
-    mt_cut_judge(cut, judge, search->has_failed);
+    mt_judge_cut(judge, cut, search->has_failed);
     return 0;
 }
 

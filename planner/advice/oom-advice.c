@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advice.h"
+#include "oom-advice.h"
 #include "analyzer/support/to-integer.h"
 #include "answer.h"
-#include "planner/advice/cut.h"
-#include "planner/advice/judge.h"
+#include "judge.h"
 #include "planner/requests/recorded-conf.h"
 
 #include <errno.h>
@@ -108,7 +107,7 @@ static int go_on(struct adviser *adviser)
     if (!has_failed)
         return -ENOMEM;
     adviser->has_failed = has_failed;
-    mt_cut_judge(&adviser->cut, judge, has_failed);
+    mt_judge_cut(judge, &adviser->cut, has_failed);
     story->rest = (struct mt_oom_rest){.known = rest->known,
                                        .layers = rest->layers,
                                        .seen = rest->seen,

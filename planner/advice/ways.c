@@ -1,9 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ways to fit: their order (what is known best comes first, then what costs least), and what each
+ * is in words. */
 #include "analyzer/holders/holder-words.h"
+#include "analyzer/support/search.h"
 #include "answer.h"
 #include "remedies.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+unsigned mt_way_known(const struct mt_way *way)
+{
+    return way->served == MT_SERVED_YES ? 0 : way->request == MT_SERVED_YES ? 1 : 2;
+}
+
+bool mt_way_is_two(const struct mt_way *way)
+{
+    return strchr(way->change, '+') || (way->has_conf && *way->change);
+}
+
+/* Return whether a setting costs no time: one with which PyTorch empties its cache does, and what
+ * another allocator's costs is not known. */
+static bool is_free(const struct mt_way *way)
+{
+    return !way->retries && (!way->is_async || *way->change) &&
+           mt_remedy_cost(way->change) == MT_COSTS_NOTHING;
+}
+
+/* Return whether it is a setting, and a first forward or backward goes on requesting as before. */
+static bool is_for_one_request(const struct mt_way *way)
+{
+    return way->is_first && !*way->change;
+}
+
+static unsigned group_of(const struct mt_way *way)
+{
+    return is_for_one_request(way) ? 3
+           : is_free(way)          ? 0
+           : mt_way_is_two(way)    ? 3
+           : *way->change          ? 2
+                                   : 1;
+}
+
+/* Return where a way stands in its group: what changes least first; of what costs nothing, settings
+ * last. */
+static unsigned rank_of(const struct mt_way *way)
+{
+    return *way->change ? mt_remedy_rank(way->change) + way->has_conf : MT_SETTING_RANK;
+}
+
+/* What fits for certain comes before what carries the run a part of the way, and that before what
+ * may; then what costs nothing, settings, changes, combinations. */
+MT_ORDER(cheaper, struct mt_way,
+         MT_COMPARE(mt_way_known(a), mt_way_known(b))
+         ?: MT_FALLING(reach) ?: MT_COMPARE(group_of(a), group_of(b))
+         ?: MT_COMPARE(rank_of(a), rank_of(b))
+         ?: MT_RISING(operators) ?: MT_FALLING(is_replayed) ?: MT_FALLING(free)
+         ?: MT_BY_TEXT(change))
+
+void mt_answer_sort(struct mt_plan_answer *answer)
+{
+    if (answer->n)
+        qsort(answer->way, answer->n, sizeof *answer->way, cheaper);
+}
+
+bool mt_way_is_batch(const struct mt_way *way)
+{
+    return !way->has_conf && !strncmp(way->change, "batch:", 6) && !mt_way_is_two(way);
+}
 
 static void add_setting(struct mt_way_words *words, const struct mt_plan_answer *answer,
                         const struct mt_way *way)
@@ -74,6 +138,27 @@ static void remedy_text(char *out, const struct mt_plan_answer *answer, const ch
         mt_remedy_text(out, MT_WAY_TEXT, change);
 }
 
+/* Write a part, "5/8" or "3/4". */
+static void part_text(char *out, size_t size, unsigned part)
+{
+    unsigned of = MT_BATCH_PARTS;
+    for (; part % 2 == 0 && of > 1; part /= 2)
+        of /= 2;
+    snprintf(out, size, "%u/%u", part, of);
+}
+
+/* Write "the largest batch that fits is about 5/8 of this one". */
+static void largest_batch_text(char *out, size_t size, const struct mt_largest_batch *largest)
+{
+    char least[16], about[16];
+    part_text(least, sizeof least, largest->least);
+    part_text(about, sizeof about, largest->about);
+    snprintf(out, size, "the largest batch that %s is about %s of this one%s%s",
+             largest->of_iteration ? "gets through this iteration" : "fits", about,
+             largest->least && largest->least < largest->about ? ", at least " : "",
+             largest->least && largest->least < largest->about ? least : "");
+}
+
 void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answer,
                   const struct mt_way *way)
 {
@@ -89,7 +174,7 @@ void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answe
     }
     if (mt_way_is_batch(way) && answer->largest.about) {
         char largest[100];
-        mt_largest_batch_text(largest, sizeof largest, &answer->largest);
+        largest_batch_text(largest, sizeof largest, &answer->largest);
         mt_text_append(words->action[0], MT_WAY_TEXT, "; %s", largest);
     }
     if (!*way->change && way->retries) {

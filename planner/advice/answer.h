@@ -10,10 +10,9 @@
 #include <stdio.h>
 
 #include "analyzer/support/text.h"
-#include "planner/advice/cut.h"
-#include "planner/advice/judge.h"
+#include "judge.h"
+#include "plan.h"
 #include "planner/changes/changes.h"
-#include "planner/plan/plan.h"
 
 /* Something to do: a setting, a change, or both. Sizes are bytes. */
 struct mt_way {
@@ -99,9 +98,6 @@ bool mt_way_is_batch(const struct mt_way *way);
 /* Find the largest batch, where a way is a smaller one and all that follows is modelled. 0 or
  * -ENOMEM. */
 int mt_find_largest_batch(struct mt_plan_answer *answer, struct mt_judge *judge);
-
-/* Write "the largest batch that fits is about 5/8 of this one". */
-void mt_largest_batch_text(char *out, size_t size, const struct mt_largest_batch *largest);
 
 /* Sort the ways, the cheapest first. */
 void mt_answer_sort(struct mt_plan_answer *answer);

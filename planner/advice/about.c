@@ -4,7 +4,6 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "answer.h"
-#include "planner/advice/failed.h"
 #include "planner/changes/kinds.h"
 
 #include <string.h>

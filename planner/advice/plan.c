@@ -311,3 +311,20 @@ const struct mt_plan_setting *mt_plan_recorded(const struct mt_plan *plan)
             return &plan->setting[i];
     return NULL;
 }
+
+const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n)
+{
+    const struct mt_plan *most = plans;
+    for (size_t i = 1; i < n; i++)
+        if (plans[i].requests->peak_allocated > most->requests->peak_allocated)
+            most = &plans[i];
+    return most;
+}
+
+bool mt_plan_fits(const struct mt_plan *plans, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (plans[i].n && !plans[i].setting->fits)
+            return false;
+    return true;
+}

@@ -94,4 +94,10 @@ const char *mt_plan_variable(const struct mt_plan *plan);
 /* Return the recorded setting. */
 const struct mt_plan_setting *mt_plan_recorded(const struct mt_plan *plan);
 
+/* Return the plan of the device with the highest peak. */
+const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n);
+
+/* Return whether some setting fits on every device. */
+bool mt_plan_fits(const struct mt_plan *plans, size_t n);
+
 #endif

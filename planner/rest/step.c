@@ -2,7 +2,7 @@
 /* The optimizer's first step, which allocates its state, and the next iteration, with the state
  * live. */
 #include "analyzer/support/grow.h"
-#include "rest-inside.h"
+#include "inside.h"
 
 #include <errno.h>
 #include <stdlib.h>

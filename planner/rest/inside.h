@@ -3,7 +3,7 @@
 #ifndef MT_REST_INSIDE_H
 #define MT_REST_INSIDE_H
 
-#include "kinds.h"
+#include "planner/recording/facts.h"
 #include "rest.h"
 
 struct mt_resting {

@@ -3,7 +3,7 @@
  * activations may grow otherwise, as pairs of rows do. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
-#include "kinds.h"
+#include "facts.h"
 
 #include <math.h>
 #include <stdlib.h>

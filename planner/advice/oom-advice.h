@@ -15,7 +15,7 @@
 #define MT_PLANNER_ADVICE_H
 
 #include "analyzer/findings/oom.h"
-#include "planner/changes/recording.h"
+#include "planner/recording/recording.h"
 #include "planner/requests/gather.h"
 
 #define MT_ADVISOR_EVENTS 20000000u

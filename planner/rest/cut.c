@@ -1,11 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cut.h"
+#include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
-#include "failed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Return the block that failed. It is freed at its own event. */
+static struct mt_recorded_block as_block(const struct mt_recording *recording, uint64_t event,
+                                         uint64_t end, uint64_t bytes, enum mt_phase phase)
+{
+    return (struct mt_recorded_block){
+        .begin = event,
+        .end = end,
+        .size = bytes,
+        .device = (int16_t)recording->device,
+        .was_caught = true,
+        .step = phase == MT_PHASE_STEP,
+        .phase = (uint8_t)phase,
+        .category = phase == MT_PHASE_FORWARD ? MT_CATEGORY_ACTIVATIONS : MT_CATEGORY_TEMPORARIES};
+}
+
+static bool is_in_step(const struct mt_recording *recording, uint64_t event)
+{
+    size_t i = recording->n_steps;
+    while (i && recording->step[i - 1].begin > event)
+        i--;
+    return i && event <= recording->step[i - 1].end;
+}
+
+static enum mt_phase failed_phase(const struct mt_recording *recording, uint64_t event)
+{
+    const struct mt_turn *next = mt_turn_after(recording, event);
+    size_t before = next ? (size_t)(next - recording->turn) : recording->n_turns;
+    if (is_in_step(recording, event))
+        return MT_PHASE_STEP;
+    enum mt_phase phase =
+        before ? (enum mt_phase)recording->turn[before - 1].phase : MT_PHASE_OUTSIDE;
+    return phase == MT_PHASE_STEP ? MT_PHASE_OUTSIDE : phase; /* that one has ended */
+}
+
+int mt_failed_add_all(struct mt_recording *recording, const struct mt_requests *requests)
+{
+    size_t n = recording->n;
+    for (size_t i = 0; i < requests->n; i++) {
+        uint64_t event = requests->recorded[i].event;
+        if (!mt_failed(requests, i) || requests->request[i].kind != MT_REQUEST_ALLOCATE)
+            continue;
+        struct mt_recorded_block block = as_block(
+            recording, event, event + 1, (requests->request[i].size + 511) & ~UINT64_C(511),
+            failed_phase(recording, event));
+        block.stack = requests->recorded[i].stack;
+        if (MT_APPEND(recording->block, recording->capacity, recording->n, block))
+            return -ENOMEM;
+    }
+    if (recording->n > n)
+        mt_recording_sort(recording);
+    return 0;
+}
 
 /* Return whether nothing was allocated after the last failed request, so that the trace lacks what
  * follows. */
@@ -123,7 +176,7 @@ static enum mt_phase phase_of(const struct mt_recording *recording, uint64_t eve
 {
     const struct mt_recorded_block *block = mt_recorded_at(recording, event);
     size_t i = recording->n_turns;
-    enum mt_phase own = block ? (enum mt_phase)block->phase : mt_failed_phase(recording, event);
+    enum mt_phase own = block ? (enum mt_phase)block->phase : failed_phase(recording, event);
     if (own != MT_PHASE_OUTSIDE)
         return own;
     while (i && (recording->turn[i - 1].event > event ||
@@ -146,21 +199,6 @@ int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
     if (cut->rest.ends[MT_REACH_BACKWARD])
         cut->rest.handles = mt_handles_of_backward(&requests->handles);
     return rc ? rc : join(cut, recording, requests);
-}
-
-void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *has_failed)
-{
-    size_t own = mt_failed_last(judge->requests);
-    for (size_t i = 0; i < cut->requests.n; i++)
-        has_failed[i] = i < own && mt_failed(judge->requests, i);
-    judge->requests = &cut->requests;
-    judge->event = cut->rest.last;
-    judge->rest = &cut->rest;
-    judge->trial.request = cut->requests.request;
-    judge->trial.n = cut->requests.n;
-    judge->trial.has_failed = has_failed;
-    judge->trial.is_cut = true;
-    judge->trial.failed = own - 1;
 }
 
 void mt_cut_clear(struct mt_cut_run *cut)
