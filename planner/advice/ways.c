@@ -147,16 +147,16 @@ static void part_text(char *out, size_t size, unsigned part)
     snprintf(out, size, "%u/%u", part, of);
 }
 
-/* Write "the largest batch that fits is about 5/8 of this one". */
-static void largest_batch_text(char *out, size_t size, const struct mt_largest_batch *largest)
+/* Append "; the largest batch that fits is about 5/8 of this one". */
+static void append_largest_batch(char *out, const struct mt_largest_batch *largest)
 {
     char least[16], about[16];
+    bool has_least = largest->least && largest->least < largest->about;
     part_text(least, sizeof least, largest->least);
     part_text(about, sizeof about, largest->about);
-    snprintf(out, size, "the largest batch that %s is about %s of this one%s%s",
-             largest->of_iteration ? "gets through this iteration" : "fits", about,
-             largest->least && largest->least < largest->about ? ", at least " : "",
-             largest->least && largest->least < largest->about ? least : "");
+    mt_text_append(out, MT_WAY_TEXT, "; the largest batch that %s is about %s of this one%s%s",
+                   largest->of_iteration ? "gets through this iteration" : "fits", about,
+                   has_least ? ", at least " : "", has_least ? least : "");
 }
 
 void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answer,
@@ -172,11 +172,8 @@ void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answe
         remedy_text(words->action[words->n++], answer, part);
         add_price(words, answer, way, mt_remedy_of(part));
     }
-    if (mt_way_is_batch(way) && answer->largest.about) {
-        char largest[100];
-        largest_batch_text(largest, sizeof largest, &answer->largest);
-        mt_text_append(words->action[0], MT_WAY_TEXT, "; %s", largest);
-    }
+    if (mt_way_is_batch(way) && answer->largest.about)
+        append_largest_batch(words->action[0], &answer->largest);
     if (!*way->change && way->retries) {
         cost = MT_COSTS_TIME;
         snprintf(words->price, sizeof words->price, "time: the cache is emptied %s time%s",

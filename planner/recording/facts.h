@@ -15,8 +15,8 @@ bool mt_is_weight_copy(const struct mt_recorded_block *block);
  * backward, while others have; or of a program that trains nothing. */
 bool mt_ends_in_evaluation(const struct mt_recording *recording);
 
-/* Return the turn at which the forwards begin that no backward and no step has followed; n_turns: there
- * are none. */
+/* Return the turn at which the forwards begin that no backward and no step has followed; n_turns:
+ * there are none. */
 size_t mt_last_forwards(const struct mt_recording *recording);
 
 /* Return whether the program trains nothing: it drops graph after graph without a backward, or
