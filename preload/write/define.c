@@ -12,8 +12,8 @@
 static void define(const struct mt_definition *definition)
 {
     int rc = mt_encoder_definition(mt_writer.encoder, definition);
-    if (!rc && mt_writer.light)
-        rc = mt_light_define(mt_writer.light, definition);
+    if (!rc && mt_writer.selection)
+        rc = mt_selection_define(mt_writer.selection, definition);
     mt_iterations_define(definition);
     if (rc)
         mt_writer_fail(rc);

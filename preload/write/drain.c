@@ -42,7 +42,7 @@ static void write_events(struct mt_event *events, size_t n, uint64_t kinds)
     mt_watch_note(events, n, kinds);
     mt_limits_note(events, n, kinds, mt_writer.seen);
     count(events, n, kinds);
-    while (i < n && mt_writer.light)
+    while (i < n && mt_writer.selection)
         mt_writer_add_to_window(&events[i++]);
     follow(events + i, n - i);
     mt_writer_put_all(events + i, n - i);
@@ -139,11 +139,11 @@ void mt_writer_drain(bool is_last)
         mt_writer_give_up(rc, "finish"); /* what was not collected is in the tail */
     if (rc)
         return; /* try again next time */
-    if (mt_writer.light && !is_last && !is_requested && mt_tail_exists())
+    if (mt_writer.selection && !is_last && !is_requested && mt_tail_exists())
         mt_order_hold_back(&mt_writer.order); /* so that few blocks are live at the window's end */
     mt_holder_events_take();
     mt_writer_define();
-    mt_writer.is_gathering = mt_writer.light != NULL;
+    mt_writer.is_gathering = mt_writer.selection != NULL;
     write_collected();
     mt_cuda_blocks_tell(until_ns);
     write_losses(is_last);

@@ -2,11 +2,11 @@
 /* Count iterations, to stop after so many. A recording that does not want that has none of this. */
 #include "preload/host/memory.h"
 #include "preload/host/settings.h"
-#include "preload/light/light-phases.h"
+#include "preload/selection/phases.h"
 #include "writer-parts.h"
 
 static struct watch {
-    struct mt_light_phases phases;
+    struct mt_selection_phases phases;
     uint32_t most; /* iterations */
 } *watch;          /* NULL: not wanted, or over */
 
@@ -22,29 +22,29 @@ void mt_iterations_end(void)
 {
     if (!watch)
         return;
-    mt_light_phases_clear(&watch->phases);
+    mt_selection_phases_clear(&watch->phases);
     mt_unmap(watch, sizeof *watch);
     watch = NULL;
 }
 
 void mt_iterations_define(const struct mt_definition *definition)
 {
-    if (watch && mt_light_phases_define(&watch->phases, definition))
+    if (watch && mt_selection_phases_define(&watch->phases, definition))
         mt_iterations_end();
 }
 
 static void follow(const struct mt_event *event)
 {
-    struct mt_light_thread *thread = mt_light_phases_thread(&watch->phases, event->thread);
+    struct mt_selection_thread *thread = mt_selection_phases_thread(&watch->phases, event->thread);
     if (thread)
-        mt_light_phases_follow(&watch->phases, &thread->at, event);
+        mt_selection_phases_follow(&watch->phases, &thread->at, event);
 }
 
 /* Return whether the iterations to be recorded are over: another one has begun. Only the writer's
  * thread can stop the recording. */
 static bool is_over(void)
 {
-    return mt_settings.has_thread && mt_light_iterations(&watch->phases) > watch->most;
+    return mt_settings.has_thread && mt_selection_iterations(&watch->phases) > watch->most;
 }
 
 size_t mt_iterations_note(const struct mt_event *events, size_t n)

@@ -14,8 +14,8 @@ bool mt_writer_accept_request(void)
         return false;
     mt_writer.has_request = true;
     mt_writer.has_to_rest = wants_stop;
-    if (mt_writer.light)
-        mt_light_write_all(mt_writer.light, mt_now() - mt_writer.start_ns, iterations);
+    if (mt_writer.selection)
+        mt_selection_write_all(mt_writer.selection, mt_now() - mt_writer.start_ns, iterations);
     if (wants_holders)
         mt_holders_search(MT_HOLDERS_REQUESTED);
     return true;
@@ -23,7 +23,7 @@ bool mt_writer_accept_request(void)
 
 void mt_writer_answer_request(bool is_new)
 {
-    bool is_over = !mt_writer.light || !mt_light_writes_iterations(mt_writer.light);
+    bool is_over = !mt_writer.selection || !mt_selection_writes_iterations(mt_writer.selection);
     if (!mt_writer.has_request || !(is_new || is_over) || !mt_writer_is_open() ||
         mt_holders_are_sought())
         return;

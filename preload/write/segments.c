@@ -15,9 +15,9 @@ void mt_writer_keep_all(int rc)
     mt_message("cannot create a new segment of %s: %s; keeping all events from here on",
                mt_output_shown(&mt_writer.output), strerror(-rc));
     mt_live_destroy(mt_writer.live);
-    mt_light_destroy(mt_writer.light);
+    mt_selection_destroy(mt_writer.selection);
     mt_writer.live = NULL;
-    mt_writer.light = NULL;
+    mt_writer.selection = NULL;
 }
 
 /* Return a new trace id. Processes of one machine do not start two traces at the same time with one

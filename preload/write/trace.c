@@ -47,7 +47,7 @@ static void open_trace(uint32_t iterations)
     if (mt_settings.has_uses)
         mt_writer.used = mt_used_blocks_create();
     if (mt_settings.is_light && mt_writer.live)
-        mt_writer.light = mt_light_create();
+        mt_writer.selection = mt_selection_create();
 }
 
 static void write_head(void)
@@ -127,7 +127,7 @@ void mt_writer_forget(void)
     mt_tail_reset();
     mt_encoder_destroy(mt_writer.encoder);
     mt_live_destroy(mt_writer.live);
-    mt_light_destroy(mt_writer.light);
+    mt_selection_destroy(mt_writer.selection);
     mt_used_blocks_destroy(mt_writer.used);
     free(mt_writer.cuda_blocks);
     free(mt_writer.order.source);

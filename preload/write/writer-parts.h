@@ -7,11 +7,11 @@
 #define MT_WRITER_PARTS_H
 
 #include "output.h"
-#include "preload/light/light.h"
-#include "preload/live/live.h"
+#include "preload/live-memory/live.h"
 #include "preload/record/intern.h"
 #include "preload/record/tail.h"
 #include "preload/record/threads.h"
+#include "preload/selection/selection.h"
 #include "trace-format/encoder.h"
 #include "trace-format/meaning/source-blocks.h"
 #include "trace-format/model.h"
@@ -116,7 +116,7 @@ struct mt_writer {
     struct mt_used_blocks *used;        /* NULL: uses are not recorded */
     struct mt_cuda_blocks *cuda_blocks; /* NULL: none */
     uint32_t shortages;                 /* of PyTorch's allocator, noted by use-events.c */
-    struct mt_light *light;             /* NULL: record all */
+    struct mt_selection *selection;     /* NULL: record all */
     uint64_t seen;                      /* events, with those not recorded */
     bool has_request;                   /* of memtap save, whose iterations go on */
     bool is_gathering;                  /* a window is being written, which is committed at once */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live memory that is written again is analyzed as it was: the past may be dropped. */
 #include "analyzer/findings/analysis.h"
-#include "preload/live/live.h"
+#include "preload/live-memory/live.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/cuda-apis.h"

@@ -2,7 +2,7 @@
 /*
  * Follow a program's phases event by event: for each thread, the nested nodes of autograd that run,
  * its optimizer step, and the phase that its Python stack shows. The library follows them while it
- * records (preload/light/), the analyzer when it reads (analyzer/classify/tracker.h).
+ * records (preload/selection/), the analyzer when it reads (analyzer/classify/tracker.h).
  */
 #ifndef MT_FOLLOW_PHASES_H
 #define MT_FOLLOW_PHASES_H

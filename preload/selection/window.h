@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by light-window.c, which collects a window, light-demand.c, which decides when everything
- * is recorded, and light.c, which writes the window. */
-#ifndef MT_LIGHT_WINDOW_H
-#define MT_LIGHT_WINDOW_H
+/* Shared by window.c, which collects a window, demand.c, which decides when everything
+ * is recorded, and selection.c, which writes the window. */
+#ifndef MT_SELECTION_WINDOW_H
+#define MT_SELECTION_WINDOW_H
 
 #include "growth.h"
-#include "light-phases.h"
-#include "light.h"
+#include "phases.h"
+#include "selection.h"
 
-#define MT_LIGHT_WINDOW 65536u /* events */
-#define MT_LIGHT_DEVICES 64u
+#define MT_SELECTION_WINDOW 65536u /* events */
+#define MT_SELECTION_DEVICES 64u
 
 /* Places count from 1; 0: none, or none in this window. */
-struct mt_light_slot {
+struct mt_selection_slot {
     struct mt_event event;
     uint32_t of;   /* the alloc of the block that a label, a free or a request belongs to; or the
                       start of the node that this ends */
@@ -23,7 +23,7 @@ struct mt_light_slot {
     bool has_block; /* an alloc's: its block is recorded, not only its totals */
 };
 
-struct mt_light_device {
+struct mt_selection_device {
     bool is_used;
     uint64_t allocated, reserved;         /* PyTorch's totals after the last event collected*/
     uint64_t was_allocated, was_reserved; /* after the last one skipped or written*/
@@ -32,19 +32,19 @@ struct mt_light_device {
     uint32_t run;         /* the phase of the following */
     uint32_t least, most; /* places */
     uint32_t highest;     /* of the window */
-    struct mt_light_growth growth;
-    struct mt_light_count { /* blocks left out, by stack */
+    struct mt_selection_growth growth;
+    struct mt_selection_count { /* blocks left out, by stack */
         uint64_t blocks, bytes;
     } *count;
     size_t n_counts;
 };
 
-struct mt_light {
-    struct mt_light_slot slot[MT_LIGHT_WINDOW];
-    uint32_t n, passed;               /* events; those written or left out */
-    uint32_t bucket[MT_LIGHT_WINDOW]; /* of blocks that are made in the window */
-    struct mt_light_phases phases;
-    struct mt_light_device device[MT_LIGHT_DEVICES];
+struct mt_selection {
+    struct mt_selection_slot slot[MT_SELECTION_WINDOW];
+    uint32_t n, passed;                   /* events; those written or left out */
+    uint32_t bucket[MT_SELECTION_WINDOW]; /* of blocks that are made in the window */
+    struct mt_selection_phases phases;
+    struct mt_selection_device device[MT_SELECTION_DEVICES];
     uint64_t events;            /* so far */
     uint64_t all_until_ns;      /* record everything up to this time*/
     uint64_t all_until_event;   /* and then up to this event*/
@@ -57,29 +57,31 @@ struct mt_light {
     uint64_t counts_written_ns;
 };
 
-static inline struct mt_light_slot *mt_light_at(struct mt_light *light, uint32_t place)
+static inline struct mt_selection_slot *mt_selection_at(struct mt_selection *selection,
+                                                        uint32_t place)
 {
-    return &light->slot[place - 1];
+    return &selection->slot[place - 1];
 }
 
-static inline struct mt_light_device *mt_light_device_of(struct mt_light *light, int device)
+static inline struct mt_selection_device *mt_selection_device_of(struct mt_selection *selection,
+                                                                 int device)
 {
-    return &light->device[(unsigned)(device + 1) % MT_LIGHT_DEVICES];
+    return &selection->device[(unsigned)(device + 1) % MT_SELECTION_DEVICES];
 }
 
 /* Return whether an event of this kind describes a block and needs to be recorded only once per
  * block. */
-static inline bool mt_light_is_label(unsigned kind)
+static inline bool mt_selection_is_label(unsigned kind)
 {
     return mt_kind_about[kind] == MT_ABOUT_LABEL || kind == MT_WORKSPACE;
 }
 
 /* Return whether everything is recorded now. */
-bool mt_light_is_writing_all(struct mt_light *light, uint64_t time_ns);
+bool mt_selection_is_writing_all(struct mt_selection *selection, uint64_t time_ns);
 
-#define MT_LIGHT_ITERATIONS 3u /* recorded in full at the beginning and after an alarm */
+#define MT_SELECTION_ITERATIONS 3u /* recorded in full at the beginning and after an alarm */
 
 /* Record everything for a while, from an event that readers will want to see. */
-void mt_light_alarm(struct mt_light *light, uint64_t time_ns);
+void mt_selection_alarm(struct mt_selection *selection, uint64_t time_ns);
 
 #endif

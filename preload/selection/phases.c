@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "light-phases.h"
+#include "phases.h"
 #include "preload/record/intern.h"
 #include "trace-format/meaning/marks.h"
 
@@ -11,14 +11,14 @@
 #define MOST_THREADS 65536u
 #define PYTHON (1u << 31) /* next to the marks: not a native frame */
 
-void mt_light_phases_clear(struct mt_light_phases *phases)
+void mt_selection_phases_clear(struct mt_selection_phases *phases)
 {
     for (size_t i = 0; i < phases->n_threads; i++)
         free(phases->thread[i].at.nodes);
     free(phases->frame);
     free(phases->stack);
     free(phases->thread);
-    *phases = (struct mt_light_phases){0};
+    *phases = (struct mt_selection_phases){0};
 }
 
 /* Make room for a number; new entries are zeros. */
@@ -56,12 +56,12 @@ static uint32_t marks_of_frame(const struct mt_definition *definition)
            (definition->kind == MT_DEF_CALL ? mt_call_marks(function) : 0);
 }
 
-static int define_stack(struct mt_light_phases *phases, const struct mt_definition *definition)
+static int define_stack(struct mt_selection_phases *phases, const struct mt_definition *definition)
 {
     uint32_t frame = definition->stack.frame, parent = definition->stack.parent;
     if (reach(&phases->stack, &phases->stacks, definition->id, sizeof *phases->stack))
         return -ENOMEM;
-    struct mt_light_stack *stack = &phases->stack[definition->id];
+    struct mt_selection_stack *stack = &phases->stack[definition->id];
     uint32_t marks = frame < phases->frames ? phases->frame[frame] : 0;
     if (parent < phases->stacks)
         *stack = phases->stack[parent];
@@ -73,7 +73,8 @@ static int define_stack(struct mt_light_phases *phases, const struct mt_definiti
     return 0;
 }
 
-struct mt_light_thread *mt_light_phases_thread(struct mt_light_phases *phases, uint32_t thread)
+struct mt_selection_thread *mt_selection_phases_thread(struct mt_selection_phases *phases,
+                                                       uint32_t thread)
 {
     uint32_t at = thread < MOST_THREADS ? thread : MOST_THREADS;
     return reach(&phases->thread, &phases->n_threads, at, sizeof *phases->thread)
@@ -81,9 +82,10 @@ struct mt_light_thread *mt_light_phases_thread(struct mt_light_phases *phases, u
                : &phases->thread[at];
 }
 
-int mt_light_phases_define(struct mt_light_phases *phases, const struct mt_definition *definition)
+int mt_selection_phases_define(struct mt_selection_phases *phases,
+                               const struct mt_definition *definition)
 {
-    struct mt_light_thread *thread;
+    struct mt_selection_thread *thread;
     switch (definition->kind) {
     case MT_DEF_FRAME:
     case MT_DEF_CALL:
@@ -95,7 +97,7 @@ int mt_light_phases_define(struct mt_light_phases *phases, const struct mt_defin
     case MT_DEF_STACK:
         return define_stack(phases, definition);
     case MT_DEF_THREAD:
-        thread = mt_light_phases_thread(phases, definition->id);
+        thread = mt_selection_phases_thread(phases, definition->id);
         if (!thread)
             return -ENOMEM;
         thread->at.is_autograds = definition->text_size >= 11 && /* may have no zero after it */
@@ -106,11 +108,11 @@ int mt_light_phases_define(struct mt_light_phases *phases, const struct mt_defin
     }
 }
 
-void mt_light_phases_follow(struct mt_light_phases *phases, struct mt_thread_phase *thread,
-                            const struct mt_event *event)
+void mt_selection_phases_follow(struct mt_selection_phases *phases, struct mt_thread_phase *thread,
+                                const struct mt_event *event)
 {
     if (mt_phases_is_new(thread, event)) {
-        struct mt_light_stack stack = {0};
+        struct mt_selection_stack stack = {0};
         if (event->stack < phases->stacks)
             stack = phases->stack[event->stack];
         thread->stack = event->stack;
@@ -123,7 +125,7 @@ void mt_light_phases_follow(struct mt_light_phases *phases, struct mt_thread_pha
     mt_phases_follow(&phases->program, thread, event);
 }
 
-uint32_t mt_light_iterations(const struct mt_light_phases *phases)
+uint32_t mt_selection_iterations(const struct mt_selection_phases *phases)
 {
     const struct mt_when *now = &phases->program.now;
     return now->backwards ? now->forwards : now->calls;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks that come and go in a window of a light recording, which the live memory does not know. */
-#include "preload/light/light.h"
+#include "preload/selection/selection.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>
@@ -9,7 +9,7 @@
 
 enum { BLOCK = 0x10000, SIZE = 4096, STORAGE = 0x777000, RECORDED_IN_FULL = 1000000 };
 
-static struct mt_light *light;
+static struct mt_selection *selection;
 static struct mt_live *live;
 static unsigned n_recorded[MT_KIND_LIMIT];
 static uint64_t now_ns;
@@ -22,17 +22,17 @@ static int count(const struct mt_event *event)
 
 static void end_window(void)
 {
-    ck_assert_int_eq(mt_light_end(light, live, false, count), 0);
+    ck_assert_int_eq(mt_selection_end(selection, live, false, count), 0);
 }
 
 static void add(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
 {
     struct mt_event event = {
         .time_ns = now_ns += 64, .kind = (uint16_t)kind, .thread = 1, .arg = {a, b, c}};
-    int rc = mt_light_add(light, &event);
+    int rc = mt_selection_add(selection, &event);
     if (rc == -EAGAIN) {
         end_window();
-        rc = mt_light_add(light, &event);
+        rc = mt_selection_add(selection, &event);
     }
     ck_assert_int_eq(rc, 0);
 }
@@ -42,7 +42,7 @@ static void add(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
 static void begin(void)
 {
     now_ns = 0;
-    light = mt_light_create();
+    selection = mt_selection_create();
     live = mt_live_create();
     add(MT_ALLOC, 1 << 30, SIZE, UINT32_MAX);
     add(MT_FREE, 1 << 30, SIZE, 0);
@@ -54,7 +54,7 @@ static void begin(void)
 
 static void end(void)
 {
-    mt_light_destroy(light);
+    mt_selection_destroy(selection);
     mt_live_destroy(live);
 }
 
@@ -130,14 +130,14 @@ START_TEST(recalled_blocks_leave_the_totals)
     add(MT_ALLOC, 2 * BLOCK, SIZE, 2 * SIZE); /* stays */
     add(MT_LEAF, BLOCK + 512, 0, 0);
     add(MT_FREE, BLOCK, SIZE, SIZE);
-    ck_assert_int_eq(mt_light_end(light, live, false, list_at_leaf), 0);
+    ck_assert_int_eq(mt_selection_end(selection, live, false, list_at_leaf), 0);
     ck_assert_uint_eq(at_leaf, 2 * SIZE);
 }
 END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("light");
+    TCase *tests = tcase_create("selection");
     tcase_add_unchecked_fixture(tests, begin, end);
     tcase_add_test(tests, labels_of_passing_blocks_are_left_out);
     tcase_add_test(tests, labels_within_passing_blocks_are_recorded_once);

@@ -6,37 +6,38 @@
  * window are only counted, by stack. CUDA's own calls, ranges and settings are all recorded. For
  * the writer only; allocates with malloc.
  */
-#ifndef MT_LIGHT_H
-#define MT_LIGHT_H
+#ifndef MT_SELECTION_H
+#define MT_SELECTION_H
 
-#include "preload/live/live.h"
+#include "preload/live-memory/live.h"
 
 #include <stdbool.h>
 
-struct mt_light;
+struct mt_selection;
 
-struct mt_light *mt_light_create(void); /* NULL: no memory */
-void mt_light_destroy(struct mt_light *light);
+struct mt_selection *mt_selection_create(void); /* NULL: no memory */
+void mt_selection_destroy(struct mt_selection *selection);
 
 /* Add a definition, before the events that refer to it. Return 0 or -ENOMEM. */
-int mt_light_define(struct mt_light *light, const struct mt_definition *definition);
+int mt_selection_define(struct mt_selection *selection, const struct mt_definition *definition);
 
 /* Add the next event to the window. Return 0, -ENOMEM, or -EAGAIN if the window is full; end it
  * first. */
-int mt_light_add(struct mt_light *light, const struct mt_event *event);
+int mt_selection_add(struct mt_selection *selection, const struct mt_event *event);
 
 /* End the window: all its events go to `live`, and those that are recorded to `write`. is_last:
  * nothing comes after it. Return 0, -ENOMEM, or a nonzero result of `write`. */
-int mt_light_end(struct mt_light *light, struct mt_live *live, bool is_last,
-                 int (*write)(const struct mt_event *event));
+int mt_selection_end(struct mt_selection *selection, struct mt_live *live, bool is_last,
+                     int (*write)(const struct mt_event *event));
 
 /* Give up after a failure: record the rest of the window unchanged. */
-void mt_light_give_up(struct mt_light *light, int (*write)(const struct mt_event *event));
+void mt_selection_give_up(struct mt_selection *selection,
+                          int (*write)(const struct mt_event *event));
 
 /* Record everything up to a time, and that many iterations after it. */
-void mt_light_write_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations);
+void mt_selection_write_all(struct mt_selection *selection, uint64_t until_ns, uint32_t iterations);
 
 /* Return whether requested iterations are still being recorded. */
-bool mt_light_writes_iterations(const struct mt_light *light);
+bool mt_selection_writes_iterations(const struct mt_selection *selection);
 
 #endif
