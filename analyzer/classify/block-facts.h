@@ -10,27 +10,27 @@
 #include "trace-format/meaning/marks.h"
 #include "tracker.h"
 
-static inline int saw(const struct mt_block *block, uint32_t evidence)
+static inline bool saw(const struct mt_block *block, uint32_t evidence)
 {
     return (block->evidence & evidence) != 0;
 }
 
 /* Return whether the block was allocated in a phase, an enum mt_mark. */
-static inline int made_in(const struct mt_rule_context *context, const struct mt_block *block,
-                          uint32_t mark)
+static inline bool made_in(const struct mt_rule_context *context, const struct mt_block *block,
+                           uint32_t mark)
 {
     return (mt_stack(context->definitions, block->stack)->phase & mark) != 0;
 }
 
-static inline int made_under(const struct mt_rule_context *context, const struct mt_block *block,
-                             uint32_t mark)
+static inline bool made_under(const struct mt_rule_context *context, const struct mt_block *block,
+                              uint32_t mark)
 {
     return (mt_stack(context->definitions, block->stack)->marks & mark) != 0;
 }
 
 /* Return whether the block is a leaf that may be a parameter: a tensor that was detached from the
  * graph to begin a new one (checkpointing) is a leaf too. */
-static inline int true_leaf(const struct mt_block *block)
+static inline bool true_leaf(const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF) && !saw(block, MT_SAW_LEAF_OF_GRAPH);
 }
@@ -48,8 +48,8 @@ static inline bool is_from_another(const struct mt_rule_context *context,
 
 /* Return whether the operator that saves the tensor also made it, as a mask or a mean for itself,
  * or a module did. */
-static inline int made_to_be_saved(const struct mt_rule_context *context,
-                                   const struct mt_block *block)
+static inline bool made_to_be_saved(const struct mt_rule_context *context,
+                                    const struct mt_block *block)
 {
     uint32_t maker = mt_stack(context->definitions, block->stack)->python;
     return (maker && maker == block->save_stack) || block->node_name ||
@@ -57,7 +57,7 @@ static inline int made_to_be_saved(const struct mt_rule_context *context,
 }
 
 /* Return whether the block was made in this phase of the program. */
-static inline int born(const struct mt_block *block, enum mt_phase phase)
+static inline bool born(const struct mt_block *block, enum mt_phase phase)
 {
     return block->birth->when.phase == phase;
 }
@@ -76,18 +76,18 @@ static inline int died_in_phase(const struct mt_block *block)
 
 /* Return whether the same shows that it was needed for a moment: start-up, which is all of a
  * program that calls no modules, does not. */
-static inline int passed_in_phase(const struct mt_block *block)
+static inline bool passed_in_phase(const struct mt_block *block)
 {
     return died_in_phase(block) && block->birth->when.after != MT_PHASE_OUTSIDE;
 }
 
-static inline int saw_forward_begin(const struct mt_block *block)
+static inline bool saw_forward_begin(const struct mt_block *block)
 {
     return mt_block_ended(block)->calls > block->birth->when.calls;
 }
 
 /* Return whether the program's own code made it outside modules and optimizer steps. */
-static inline int made_outside(const struct mt_block *block)
+static inline bool made_outside(const struct mt_block *block)
 {
     return born(block, MT_PHASE_OUTSIDE) && !block->birth->step;
 }
@@ -155,8 +155,8 @@ static inline uint32_t python_stack(const struct mt_rule_context *context,
 }
 
 /* Return whether the innermost Python frame has a mark. */
-static inline int is_from(const struct mt_rule_context *context, const struct mt_block *block,
-                          uint32_t mark)
+static inline bool is_from(const struct mt_rule_context *context, const struct mt_block *block,
+                           uint32_t mark)
 {
     return (mt_stack_frame(context->definitions, python_stack(context, block))->marks & mark) != 0;
 }
@@ -242,8 +242,8 @@ static inline bool is_line_of(const struct mt_rule_context *context, const struc
 }
 
 /* Return whether a line made the block that had made a block with this evidence before. */
-static inline int made_like(const struct mt_rule_context *context, const struct mt_block *block,
-                            uint32_t evidence)
+static inline bool made_like(const struct mt_rule_context *context, const struct mt_block *block,
+                             uint32_t evidence)
 {
     return (born(block, MT_PHASE_OUTSIDE) || born(block, MT_PHASE_FORWARD)) &&
            is_line_of(context, block, evidence);
@@ -268,7 +268,7 @@ static inline bool may_be_wrapped_copy(const struct mt_rule_context *context,
            !saw(block, MT_SAW_MODULES_PARAMETER);
 }
 
-static inline int went_to_another(const struct mt_block *block)
+static inline bool went_to_another(const struct mt_block *block)
 {
     return saw(block, MT_SAW_END) && born(block, MT_PHASE_BACKWARD) &&
            mt_block_ended(block)->phase == MT_PHASE_BACKWARD &&

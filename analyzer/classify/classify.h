@@ -19,12 +19,12 @@
 struct mt_rule_context {
     const struct mt_definitions *definitions;
     const struct mt_tracker *tracker; /* NULL: none */
-    int saw_parameters;               /* the trace labels parameters, */
-    int saw_gradients;                /* gradients, */
-    int saw_stepped;                  /* and tensors that optimizers update */
-    int saw_steps;                    /* an optimizer of PyTorch's kind ran */
-    int lacks_parameters;             /* no other rule finds parameters at the moment */
-    int lacks_gradients;              /* backward keeps none: their memory is older */
+    bool saw_parameters;              /* the trace labels parameters, */
+    bool saw_gradients;               /* gradients, */
+    bool saw_stepped;                 /* and tensors that optimizers update */
+    bool saw_steps;                   /* an optimizer of PyTorch's kind ran */
+    bool lacks_parameters;            /* no other rule finds parameters at the moment */
+    bool lacks_gradients;             /* backward keeps none: their memory is older */
     uint64_t parameter_bytes;         /* of all parameters, of the trained ones if any is known */
     uint64_t first_flat;              /* number of the first block as large as these; 0: none */
     bool trains_copies;               /* no optimizer updates a trained parameter of a module */
@@ -107,7 +107,7 @@ static inline enum mt_certainty mt_certainty_of(const struct mt_rule *rule)
     return rule->category == MT_CATEGORY_OTHER ? MT_CERTAIN : rule->certainty;
 }
 
-static inline int mt_rule_guesses(const struct mt_rule *rule)
+static inline bool mt_rule_guesses(const struct mt_rule *rule)
 {
     return mt_certainty_of(rule) == MT_GUESS;
 }

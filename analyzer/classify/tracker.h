@@ -55,8 +55,8 @@ struct mt_tracker {
     struct mt_address_map stand_for_all; /* parameters with the state of all of them -> 1 */
     const char *last_trained;            /* mt_stack_root; NULL: none yet */
     uint64_t full;                       /* epoch in which memory ran out last, plus 1; 0: none */
-    int saw_parameters;                  /* the trace labels parameters */
-    int saw_stepped;                     /* and tensors that optimizers update */
+    bool saw_parameters;                 /* the trace labels parameters */
+    bool saw_stepped;                    /* and tensors that optimizers update */
 };
 
 /* Return a key of the Python line that made a block, or of the forward line of the node that did,
@@ -211,7 +211,7 @@ static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *threa
 /* Fill in the facts at a block's end, or at the end of the trace before it (at_end). 0 or
  * -ENOMEM. */
 static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block,
-                                   int at_end)
+                                   bool at_end)
 {
     const struct mt_birth *birth = block->birth;
     uint32_t thread = mt_thread_id(birth->thread);
@@ -238,7 +238,7 @@ static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_b
 /* The state at the last query (keep-plan.h), zeros at first. */
 struct mt_tracker_seen {
     struct mt_phases phases;
-    int saw_parameters, saw_stepped;
+    bool saw_parameters, saw_stepped;
     size_t lines, loops, again;
     uint64_t storages, parts, steppers, full;
 };
@@ -248,8 +248,8 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
 
 /* Effects of the last label beyond its own block. */
 struct mt_label_counts {
-    int of_storage, of_part; /* the block's storage, or the parameter that it is a part of */
-    int of_others;           /* blocks of the same line, size or storage */
+    bool of_storage, of_part; /* the block's storage, or the parameter that it is a part of */
+    bool of_others;           /* blocks of the same line, size or storage */
 };
 struct mt_label_counts mt_tracker_label_counts(const struct mt_tracker *tracker,
                                                struct mt_tracker_seen *seen);

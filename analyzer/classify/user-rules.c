@@ -79,7 +79,7 @@ static void skip_blanks(struct parser *parser)
         parser->at++;
 }
 
-static int at_end(struct parser *parser)
+static bool at_end(struct parser *parser)
 {
     skip_blanks(parser);
     return parser->at == parser->end || *parser->at == '#';
@@ -346,7 +346,7 @@ const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t ind
 }
 
 /* Return whether one frame of the stack meets all conditions on frames. */
-static int frame_meets(const struct user_rule *rule, const struct mt_frame *frame)
+static bool frame_meets(const struct user_rule *rule, const struct mt_frame *frame)
 {
     for (size_t i = 0; i < rule->n; i++) {
         const struct condition *condition = &rule->condition[i];
@@ -354,9 +354,9 @@ static int frame_meets(const struct user_rule *rule, const struct mt_frame *fram
                           : condition->kind == IS_FUNCTION ? frame->function
                                                            : NULL;
         if (has && !mt_glob(condition->pattern, has))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
 /* Return the cached result bits per stack and rule, writable; NULL: no room. */
@@ -408,16 +408,16 @@ void mt_rule_memo_clear(struct mt_rule_memo *memo)
 }
 
 /* Return whether any range that was open around the block's allocation meets the condition. */
-static int range_meets(const struct condition *condition, const struct mt_rule_context *context,
-                       uint32_t path)
+static bool range_meets(const struct condition *condition, const struct mt_rule_context *context,
+                        uint32_t path)
 {
     const struct mt_ranges *ranges = &context->tracker->ranges;
     for (; path; path = ranges->range[path].parent) {
         uint32_t name = ranges->range[path].name;
         if (mt_glob(condition->pattern, mt_string(context->definitions, name)))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 static int block_meets(const struct condition *condition, const struct mt_rule_context *context,
@@ -449,15 +449,15 @@ static int block_meets(const struct condition *condition, const struct mt_rule_c
     return has >= condition->least && has <= condition->most;
 }
 
-int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
-                       const struct mt_rule_context *context, const struct mt_block *block)
+bool mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
+                        const struct mt_rule_context *context, const struct mt_block *block)
 {
     const struct user_rule *rule = &rules->rule[index];
     int of_frames = 0;
     for (size_t i = 0; i < rule->n; i++) {
         of_frames |= rule->condition[i].kind == IS_FILE || rule->condition[i].kind == IS_FUNCTION;
         if (!block_meets(&rule->condition[i], context, block))
-            return 0;
+            return false;
     }
     return !of_frames || stack_meets(rules, index, context, block->stack) ||
            stack_meets(rules, index, context, block->forward_stack);

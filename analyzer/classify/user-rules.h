@@ -38,7 +38,7 @@ void mt_user_rules_destroy(struct mt_user_rules *rules);
 /* Return the number of rules; 0 for NULL. */
 size_t mt_user_rules_count(const struct mt_user_rules *rules);
 const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t index);
-int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
-                       const struct mt_rule_context *context, const struct mt_block *block);
+bool mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
+                        const struct mt_rule_context *context, const struct mt_block *block);
 
 #endif

@@ -36,7 +36,7 @@ struct planner {
     struct mt_candidate newest[MT_DEVICES]; /* the last event of CUDA's memory on each device */
     size_t passed;                          /* moments */
     uint32_t made;                          /* the life that the present event begins */
-    int after_oom, saw_gradient, saw_touch;
+    bool after_oom, saw_gradient, saw_touch;
     struct mt_tracker_seen seen; /* after the last event */
 };
 
@@ -195,7 +195,7 @@ static int note_block(struct planner *p, const struct mt_replay *replay,
     int rc = 0;
     bool is_kept = false;
     if (event->kind == MT_ALLOC) {
-        p->after_oom = 0;
+        p->after_oom = false;
         rc = mt_keep_life_begin(&p->lives, &p->blocks, event->address, number, moments, is_wanted);
         p->made = mt_address_map_get(&p->blocks, event->address);
         if (!rc)
@@ -246,7 +246,7 @@ static int note_cuda_malloc(struct planner *p, const struct mt_event *event, uin
 static int note_cuda_free(struct planner *p, const struct mt_event *event, uint64_t number,
                           size_t moments)
 {
-    int ends = event->kind != MT_CUDA_FREE_FAILED && !mt_marks_has(&p->scout->failed, number);
+    bool ends = event->kind != MT_CUDA_FREE_FAILED && !mt_marks_has(&p->scout->failed, number);
     uint32_t index = ends ? mt_address_map_take(&p->cuda, event->address)
                           : mt_address_map_get(&p->cuda, event->address);
     if (index && !ends)
@@ -290,7 +290,7 @@ static void note_touch(struct planner *p, const struct mt_replay *replay, uint64
         keep_event(p, number);
     if (!p->saw_touch) /* memory without touches is only idle if there are touches */
         keep_event(p, number);
-    p->saw_touch = 1;
+    p->saw_touch = true;
 }
 
 static int note_kind(struct planner *p, const struct mt_replay *replay,
@@ -303,7 +303,7 @@ static int note_kind(struct planner *p, const struct mt_replay *replay,
     case MT_GRADIENT:
         if (!p->saw_gradient)
             keep_event(p, number);
-        p->saw_gradient = 1;
+        p->saw_gradient = true;
         return note_label(p, replay, event, event->address, number);
     case MT_NODE_NEW:
         return note_label(p, replay, event, event->NODE_NEW.address, number);
@@ -324,7 +324,7 @@ static int note_kind(struct planner *p, const struct mt_replay *replay,
     case MT_CUDA_FREE_FAILED:
         return note_cuda(p, replay, event, number, moments);
     case MT_OOM:
-        p->after_oom = 1;
+        p->after_oom = true;
         each_request(p, event, keep_request);
         break;
     case MT_UNKNOWN_VALUE:

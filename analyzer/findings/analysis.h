@@ -294,7 +294,7 @@ struct mt_rising {
 
 struct mt_device {
     int device;                /* CUDA's index, MT_NO_DEVICE: unknown */
-    int of_cuda;               /* no PyTorch block was seen: blocks are CUDA's */
+    bool of_cuda;              /* no PyTorch block was seen: blocks are CUDA's */
     bool is_peak;              /* the moment is the peak */
     struct mt_totals at, peak; /* at the moment, and at the peak */
     uint64_t cached;           /* reserved - allocated */

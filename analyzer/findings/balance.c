@@ -31,7 +31,7 @@ static void name_of(char *out, size_t size, const struct mt_definitions *d,
 }
 
 /* Return whether any PyTorch block begins in it. */
-static int holds_blocks(const struct mt_block *block, const struct mt_verdict *verdicts, size_t n)
+static bool holds_blocks(const struct mt_block *block, const struct mt_verdict *verdicts, size_t n)
 {
     size_t low = MT_LEADING(i, n, verdicts[i].block->address < block->address);
     return low < n && verdicts[low].block->address - block->address < block->size;

@@ -14,8 +14,8 @@
 #define MT_BALANCE_PARTS 6u
 
 struct mt_balance {
-    int known;     /* there is a sample; otherwise only pytorch, cuda and the parts are known */
-    int knows_own; /* NVML gave this process's memory; else runtime includes other processes */
+    bool known;     /* there is a sample; otherwise only pytorch, cuda and the parts are known */
+    bool knows_own; /* NVML gave this process's memory; else runtime includes other processes */
     uint64_t sample_time_ns;
     uint64_t total, used; /* the device's size; used: at the moment */
     uint64_t sampled;     /* used at the sample, as reported by the device */

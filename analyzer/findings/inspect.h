@@ -12,7 +12,7 @@
 #include "analyzer/replay/replay.h"
 
 struct mt_inspection {
-    int of_cuda; /* no PyTorch block was seen: blocks are CUDA's */
+    bool of_cuda; /* no PyTorch block was seen: blocks are CUDA's */
     struct mt_totals now, peak;
     uint64_t unseen; /* allocated before the recording began, or while it lost events */
     uint64_t category[MT_CATEGORY_ROOM];

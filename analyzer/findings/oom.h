@@ -105,10 +105,10 @@ struct mt_oom_story {
     struct mt_oom_rest rest;
     const struct mt_growth *kept; /* by earlier iterations, or of_forwards: by earlier forwards */
     bool of_forwards;
-    uint64_t left;    /* bytes of that */
-    uint64_t more;    /* bytes more of the card that serve it, by replay; 0: unknown */
-    int knows_pieces; /* the segments are in the trace */
-    uint64_t fitting; /* bytes in large enough pieces: of other streams or pools */
+    uint64_t left;     /* bytes of that */
+    uint64_t more;     /* bytes more of the card that serve it, by replay; 0: unknown */
+    bool knows_pieces; /* the segments are in the trace */
+    uint64_t fitting;  /* bytes in large enough pieces: of other streams or pools */
     struct mt_pins pins;
     struct mt_advice advice[MT_ADVICE_KEPT];
     size_t n_advice;

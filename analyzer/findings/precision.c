@@ -63,7 +63,7 @@ static uint64_t elements_of_weight(const struct mt_block *block)
     return elements <= most && fills(elements * width, block->size) ? elements : most;
 }
 
-static int saw(const struct mt_block *block, uint32_t evidence)
+static bool saw(const struct mt_block *block, uint32_t evidence)
 {
     return (block->evidence & evidence) != 0;
 }
@@ -115,7 +115,7 @@ static bool is_master(const struct finder *finder, const struct mt_block *block)
            (!width || !finder->narrowest || width > finder->narrowest);
 }
 
-static int has(const struct counts *counts, uint64_t elements)
+static bool has(const struct counts *counts, uint64_t elements)
 {
     return elements &&
            bsearch(&elements, counts->of, counts->n, sizeof *counts->of, mt_by_value) != NULL;
@@ -159,24 +159,24 @@ static enum mt_role role_of_parameter(const struct finder *finder, const struct 
                                                                      : MT_ROLE_WEIGHTS;
 }
 
-static int role_of(const struct finder *finder, const struct mt_verdict *verdict,
-                   enum mt_role *role)
+static bool role_of(const struct finder *finder, const struct mt_verdict *verdict,
+                    enum mt_role *role)
 {
     switch (verdict->rule->category) {
     case MT_CATEGORY_PARAMETERS:
         *role = role_of_parameter(finder, verdict);
-        return 1;
+        return true;
     case MT_CATEGORY_COPIES:
         *role = MT_ROLE_COPIES;
-        return 1;
+        return true;
     case MT_CATEGORY_GRADIENTS:
         *role = MT_ROLE_GRADIENTS;
-        return 1;
+        return true;
     case MT_CATEGORY_OPTIMIZER_STATE:
         *role = mt_rule_is_master(verdict->rule) ? MT_ROLE_MASTERS : MT_ROLE_STATE;
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 

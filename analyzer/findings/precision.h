@@ -35,7 +35,7 @@ struct mt_precision_row {
 struct mt_precision {
     uint64_t parameters; /* elements of all weights; 0: unknown, and there are no rows */
     uint64_t here;       /* this process's part of them, if other processes have the rest */
-    int lacks_others;    /* other processes have an unknown rest */
+    bool lacks_others;   /* other processes have an unknown rest */
     uint64_t rounding;   /* bytes of blocks beyond their tensors, as far as known */
     uint64_t bytes;      /* of all rows */
     bool is_mixed;       /* elements have several widths, or less than 4 bytes */

@@ -33,7 +33,7 @@ void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
         snprintf(out, size, "%s", mt_cuda_api_name(segment->api));
 }
 
-static int begins(const struct mt_definitions *d, uint32_t string, const char *beginning)
+static bool begins(const struct mt_definitions *d, uint32_t string, const char *beginning)
 {
     return string && !strncmp(mt_string(d, string), beginning, strlen(beginning));
 }

@@ -155,11 +155,11 @@ static void count_warm_up_as_start(struct mt_spans *spans)
         spans->span[i].phase = MT_PHASE_OUTSIDE;
 }
 
-static int only_evaluates(const struct mt_spans *spans)
+static bool only_evaluates(const struct mt_spans *spans)
 {
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].phase != MT_PHASE_OUTSIDE && !spans->span[i].is_evaluation)
-            return 0;
+            return false;
     return !spans->past.trains;
 }
 
@@ -171,7 +171,7 @@ static uint32_t number_by_steps(struct mt_spans *spans)
 {
     uint32_t iteration = spans->past.iterations;
     bool has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = iteration > 0;
-    int saw_backward = !has_phase(spans, MT_PHASE_BACKWARD), without = saw_backward;
+    bool saw_backward = !has_phase(spans, MT_PHASE_BACKWARD), without = saw_backward;
     uint32_t steps = iteration && spans->n ? spans->span[0].steps : 0;
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];

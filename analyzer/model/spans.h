@@ -20,10 +20,10 @@ struct mt_span {
     uint32_t steps;         /* likewise: one may have no event of the device */
     uint32_t failed;        /* `called` when memory last ran out in it, plus 1; 0: it did not */
     uint8_t phase;          /* enum mt_phase; OUTSIDE: start-up */
-    uint8_t has_called;     /* a module was called before, or here */
+    bool has_called;        /* a module was called before, or here */
     uint8_t
         is_evaluation; /* a framework's loop, between iterations: `iteration` is the one before */
-    uint8_t is_apart;  /* a program's own, likewise. After mt_spans_number */
+    bool is_apart;     /* a program's own, likewise. After mt_spans_number */
     bool is_past; /* after the loop of which iterations are turns; `iteration` is its last one */
     uint8_t serving, turn;   /* as in mt_when */
     uint8_t makes_graph;     /* likewise, at its last event */
@@ -78,7 +78,7 @@ struct mt_spans {
     struct mt_spans_past past;
     uint64_t last;       /* the last event */
     uint32_t iterations; /* after mt_spans_number */
-    int only_evaluates;  /* likewise: nothing is trained, so evaluation has the iterations */
+    bool only_evaluates; /* likewise: nothing is trained, so evaluation has the iterations */
     bool serves;         /* likewise: iterations are a server's steps */
     uint8_t counted;     /* likewise: enum mt_counted */
     const struct mt_turns *turns; /* MT_COUNTED_TURNS and _RANGES: these; else NULL */

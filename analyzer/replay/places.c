@@ -69,7 +69,7 @@ int mt_places_made(struct mt_places *places, const struct mt_definitions *defini
 }
 
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
-                     const struct mt_block *block, int at_end)
+                     const struct mt_block *block, bool at_end)
 {
     uint32_t stack = mt_line_stack(definitions, block);
     struct mt_place *place = find(places, key_of(definitions, stack, block->node_name));

@@ -33,7 +33,7 @@ void mt_places_clear(struct mt_places *places);
 int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
                    const struct mt_block *block);
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
-                     const struct mt_block *block, int at_end);
+                     const struct mt_block *block, bool at_end);
 
 /* Count blocks of a stack that a light recording left out. 0 or -ENOMEM. */
 int mt_places_count(struct mt_places *places, const struct mt_definitions *definitions,

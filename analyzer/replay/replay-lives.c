@@ -30,7 +30,7 @@ __attribute__((cold)) void mt_replay_take_all(struct mt_replay *replay)
     replay->at_moment.time_ns = replay->time_ns;
 }
 
-static int saw_gradients(const struct mt_replay *replay)
+static bool saw_gradients(const struct mt_replay *replay)
 {
     return replay->survey.kinds[MT_GRADIENT] && !replay->question.no_labels;
 }
@@ -110,7 +110,7 @@ static void note_gradient(struct mt_replay *replay, const struct mt_block *block
 }
 
 static __attribute__((cold)) const struct mt_rule *
-report_life(struct mt_replay *replay, const struct mt_block *block, int at_end)
+report_life(struct mt_replay *replay, const struct mt_block *block, bool at_end)
 {
     const struct mt_life_watcher *lives = replay->question.lives;
     const struct mt_rule *rule = classify(replay, block);
@@ -118,7 +118,7 @@ report_life(struct mt_replay *replay, const struct mt_block *block, int at_end)
     return rule;
 }
 
-int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end)
+int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, bool at_end)
 {
     const struct mt_rule *rule = NULL;
     if (mt_tracker_ended(&replay->tracker, block, at_end))

@@ -57,7 +57,7 @@ int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
 
 /* Note the facts at a block's end, before the heap forgets it; at_end: at the end of the trace,
  * before the block's. 0 or -ENOMEM. */
-int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
+int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, bool at_end);
 
 /* Do mt_replay_note's part for ranges. */
 int mt_replay_note_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);

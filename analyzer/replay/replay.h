@@ -37,7 +37,7 @@ struct mt_watcher {
 /* Sees each block at its end, or at the trace's, with the rule that holds for it then. */
 struct mt_life_watcher {
     void (*ended)(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                  const struct mt_rule *rule, int at_end);
+                  const struct mt_rule *rule, bool at_end);
     void *data;
 };
 
@@ -50,7 +50,7 @@ struct mt_question {
     struct mt_filter filter;           /* contents of tables */
     bool one_device;                   /* only this one: */
     int device;
-    int whole_run;                       /* places, which takes a little longer */
+    bool whole_run;                      /* places, which takes a little longer */
     bool folds_spans;                    /* the oldest iterations are only summed up (spans.h) */
     bool library_frames;                 /* call sites differ by their whole stack */
     bool no_turns;                       /* iterations are not those of the program's loop */
@@ -65,10 +65,10 @@ struct mt_oom {
     uint32_t stack;
     uint32_t node_name, forward_stack; /* of the running backward node: ids; 0: none, unknown */
     int16_t device;
-    uint16_t pool;  /* of the request: mt_stream_pools; 0: not known */
-    int of_cuda;    /* a CUDA call failed on a device that PyTorch's allocator does not use, */
-    int of_library; /* or a library's own, outside PyTorch's allocator (mt_library_of) */
-    int went_on;    /* the program caught it: it allocated later */
+    uint16_t pool;   /* of the request: mt_stream_pools; 0: not known */
+    bool of_cuda;    /* a CUDA call failed on a device that PyTorch's allocator does not use, */
+    bool of_library; /* or a library's own, outside PyTorch's allocator (mt_library_of) */
+    bool went_on;    /* the program caught it: it allocated later */
 };
 
 #define MT_OOMS_KEPT 8u

@@ -42,7 +42,7 @@ static void subtract_bytes(struct mt_timeline_at *from, const struct mt_timeline
 void mt_timeline_forget_high(struct mt_timeline_high *high)
 {
     high->more = (struct mt_timeline_at){0};
-    high->differs = 0;
+    high->differs = false;
 }
 
 /* Return the highest moment of two points, given the changes at the end of the second. */
@@ -55,7 +55,7 @@ static struct mt_timeline_high higher(const struct mt_timeline_high *first,
     if (second->above > first->above)
         return high;
     subtract_bytes(&high.more, change);
-    high.differs = 1;
+    high.differs = true;
     return high;
 }
 
@@ -111,13 +111,13 @@ void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, ui
         struct mt_timeline_high *high = &timeline->high[first];
         timeline->change[first].category[category] += bytes;
         high->more.category[category] -= from > high->event ? bytes : 0;
-        high->differs = 1;
+        high->differs = true;
     }
     if (last < MT_TIMELINE_POINTS) {
         struct mt_timeline_high *high = &timeline->high[last];
         timeline->change[last].category[category] -= first != last ? bytes : 0;
         high->more.category[category] += from <= high->event ? bytes : 0;
-        high->differs = 1;
+        high->differs = true;
     }
 }
 
@@ -130,7 +130,7 @@ void mt_timeline_reserve(struct mt_timeline *timeline, uint64_t change, uint64_t
     if (high->reserved < timeline->reserved)
         high->reserved = timeline->reserved;
     high->more.reserved -= event > high->event ? change : 0;
-    high->differs = 1;
+    high->differs = true;
 }
 
 void mt_timeline_iteration(struct mt_timeline *timeline, uint64_t event)

@@ -34,7 +34,7 @@ struct mt_timeline_high {
     uint64_t event, above;      /* after it; above: the allocated bytes then, plus 1 */
     uint64_t reserved;          /* the most after a change in it */
     struct mt_timeline_at more; /* than at the point's end, modulo 2^64 */
-    int differs;                /* more is not zeros */
+    bool differs;               /* more is not zeros */
 };
 
 struct mt_timeline {
@@ -88,7 +88,7 @@ static inline size_t mt_timeline_point(const struct mt_timeline *timeline, uint6
 
 /* Return whether a block that lived from `from` to the last reached event is visible at any point.
  */
-static inline int mt_timeline_shows(const struct mt_timeline *timeline, uint64_t from)
+static inline bool mt_timeline_shows(const struct mt_timeline *timeline, uint64_t from)
 {
     return timeline->change && from <= timeline->high[timeline->reached].event;
 }

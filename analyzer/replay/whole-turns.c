@@ -13,15 +13,15 @@ static uint64_t flags_of_loop(const struct mt_turns *turns)
            (uint64_t)turns->are_steps << 1 | turns->in_forward;
 }
 
-int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+bool mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_turns *turns = &replay->turns;
     if (slot || i || !(turns->n || turns->frame))
-        return 0;
+        return false;
     const uint64_t numbers[MT_LOOP_NUMBERS] = {turns->stack,         turns->line, turns->thread,
                                                flags_of_loop(turns), turns->end,  turns->named};
     memcpy(number, numbers, sizeof numbers);
-    return 1;
+    return true;
 }
 
 int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *number)
@@ -44,15 +44,15 @@ int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *
     return 0;
 }
 
-int mt_whole_get_turn(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+bool mt_whole_get_turn(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_turns *turns = &replay->turns;
     if (slot || i >= turns->n)
-        return 0;
+        return false;
     size_t first = MT_LEADING(k, turns->n_first, turns->first[k] < i);
     number[0] = turns->begin[i];
     number[1] = first < turns->n_first && turns->first[first] == i;
-    return 1;
+    return true;
 }
 
 int mt_whole_take_turn(struct mt_replay *replay, unsigned slot, const uint64_t *number)
@@ -96,19 +96,19 @@ static void set_flags(struct mt_span *span, uint64_t flags)
         span->phase = MT_PHASE_OUTSIDE;
 }
 
-int mt_whole_get_turn_span(const struct mt_replay *replay, unsigned slot, size_t i,
-                           uint64_t *number)
+bool mt_whole_get_turn_span(const struct mt_replay *replay, unsigned slot, size_t i,
+                            uint64_t *number)
 {
     const struct mt_spans *spans = &replay->spans[slot];
     if (!spans->turns || i >= spans->n)
-        return 0;
+        return false;
     const struct mt_span *span = &spans->span[i];
     const uint64_t numbers[MT_TURN_SPAN_NUMBERS] = {
         span->iteration,    span->event,  span->before, span->most_event, span->run,
         span->calls,        span->called, span->caller, flags_of(span),   span->time_ns,
         span->most_time_ns, span->least,  span->most,   span->left,       span->most_reserved};
     memcpy(number, numbers, sizeof numbers);
-    return 1;
+    return true;
 }
 
 void mt_whole_clear_turn_spans(struct mt_replay *replay, unsigned slot)

@@ -11,21 +11,21 @@
  * and the string of ranges that are its turns. */
 #define MT_LOOP_NUMBERS 6u
 #define MT_LOOP_ENDS (1u << 4) /* bits of the numbers that are events */
-int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
+bool mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
 int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *number);
 
 /* Its turns: the event that begins each, and whether the loop begins again there. */
 #define MT_TURN_NUMBERS 2u
 #define MT_TURN_BEGINS (1u << 0)
-int mt_whole_get_turn(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
+bool mt_whole_get_turn(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
 int mt_whole_take_turn(struct mt_replay *replay, unsigned slot, const uint64_t *number);
 
 /* A device's spans, cut by these turns: iteration, event, before, most_event, run, calls, called,
  * caller, flags, time_ns, most_time_ns, least, most, left, most_reserved. */
 #define MT_TURN_SPAN_NUMBERS 15u
 #define MT_TURN_SPAN_PLACES (1u << 1 | 1u << 2 | 1u << 3)
-int mt_whole_get_turn_span(const struct mt_replay *replay, unsigned slot, size_t i,
-                           uint64_t *number);
+bool mt_whole_get_turn_span(const struct mt_replay *replay, unsigned slot, size_t i,
+                            uint64_t *number);
 int mt_whole_take_turn_span(struct mt_replay *replay, unsigned slot, const uint64_t *number);
 void mt_whole_clear_turn_spans(struct mt_replay *replay, unsigned slot);
 

@@ -10,14 +10,14 @@
 #define MOST_NUMBERS 15u
 #define RESERVED_NUMBERS 8u
 
-static int get_oddities(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_oddities(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_oddities *odd = &replay->oddities;
     if (slot || i)
-        return 0;
+        return false;
     const uint64_t numbers[] = {odd->replaced, odd->unknown, odd->wrong_size, odd->drift};
     memcpy(number, numbers, sizeof numbers);
-    return 1;
+    return true;
 }
 
 /* Take the whole trace's: in the copy, totals jump where blocks are missing. */
@@ -29,15 +29,15 @@ static int take_oddities(struct mt_replay *replay, unsigned slot, const uint64_t
     return 0;
 }
 
-static int get_worst_of(const struct mt_worst *worst, size_t i, uint64_t *number)
+static bool get_worst_of(const struct mt_worst *worst, size_t i, uint64_t *number)
 {
     if (i || !worst->times)
-        return 0;
+        return false;
     const uint64_t numbers[] = {worst->times,  worst->time_ns,   worst->event,
                                 worst->wanted, worst->lay_free,  worst->reserved,
                                 worst->stack,  worst->node_name, worst->unlabelled};
     memcpy(number, numbers, sizeof numbers);
-    return 1;
+    return true;
 }
 
 static int take_worst_of(struct mt_worst *worst, bool no_labels, const uint64_t *number)
@@ -57,8 +57,8 @@ static int take_worst_of(struct mt_worst *worst, bool no_labels, const uint64_t 
 
 /* A list of each kind of free memory. */
 #define WORST(name, kind)                                                                          \
-    static int get_##name(const struct mt_replay *replay, unsigned slot, size_t i,                 \
-                          uint64_t *number)                                                        \
+    static bool get_##name(const struct mt_replay *replay, unsigned slot, size_t i,                \
+                           uint64_t *number)                                                       \
     {                                                                                              \
         return get_worst_of(&replay->reserved.worst[kind][slot], i, number);                       \
     }                                                                                              \
@@ -81,12 +81,12 @@ static const struct mt_stream_pool *pool_of(const struct mt_stream_pools *pools,
     return NULL;
 }
 
-static int get_reserved(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_reserved(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_totals *most = &replay->reserved.most[slot];
     const struct mt_stream_pool *pool = i ? pool_of(&replay->reserved.pools, slot, i) : NULL;
     if (i ? !pool : !most->event)
-        return 0;
+        return false;
     const uint64_t totals[RESERVED_NUMBERS] = {0, most->time_ns, most->event, most->reserved,
                                                most->allocated};
     const uint64_t of_pool[RESERVED_NUMBERS] = {1,
@@ -98,7 +98,7 @@ static int get_reserved(const struct mt_replay *replay, unsigned slot, size_t i,
                                                 pool ? pool->most.range : 0,
                                                 pool ? pool->nth : 0};
     memcpy(number, pool ? of_pool : totals, sizeof totals);
-    return 1;
+    return true;
 }
 
 static int take_reserved(struct mt_replay *replay, unsigned slot, const uint64_t *number)
@@ -134,16 +134,16 @@ static void clear_reserved(struct mt_replay *replay, unsigned slot)
             pools->pool[i].most = (struct mt_stream_pool_most){0};
 }
 
-static int get_place(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_place(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_places *places = &replay->places[slot];
     if (i >= places->n)
-        return 0;
+        return false;
     const struct mt_place *place = &places->place[i];
     const uint64_t numbers[] = {place->stack, place->node_name, place->allocations, place->most,
                                 place->phases};
     memcpy(number, numbers, sizeof numbers);
-    return 1;
+    return true;
 }
 
 static int take_place(struct mt_replay *replay, unsigned slot, const uint64_t *number)
@@ -166,16 +166,16 @@ static void clear_places(struct mt_replay *replay, unsigned slot)
 }
 
 /* Get a phase's totals of a device that PyTorch does not use: they need all of its memory. */
-static int get_span(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_span(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_spans *spans = &replay->spans[slot];
     if (!mt_replay_is_of_cuda(replay, slot) || i >= spans->n || spans->turns)
-        return 0;
+        return false;
     const struct mt_span *span = &spans->span[i];
     const uint64_t numbers[] = {span->run, span->least, span->most, span->most_time_ns,
                                 span->most_reserved};
     memcpy(number, numbers, sizeof numbers);
-    return 1;
+    return true;
 }
 
 static int take_span(struct mt_replay *replay, unsigned slot, const uint64_t *number)
@@ -192,15 +192,15 @@ static int take_span(struct mt_replay *replay, unsigned slot, const uint64_t *nu
     return 0;
 }
 
-static int get_range(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_range(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_ranges *ranges = &replay->tracker.ranges;
     if (!mt_replay_is_of_cuda(replay, slot) || i >= ranges->device[slot].n)
-        return 0;
+        return false;
     const struct mt_range_most *most = &ranges->device[slot].most[i];
     const uint64_t numbers[] = {i, most->bytes, most->time_ns, most->event};
     memcpy(number, numbers, sizeof numbers);
-    return 1;
+    return true;
 }
 
 /* Take a range: if the copy has the same total at another time, the whole trace's came earlier. */
@@ -216,13 +216,13 @@ static int take_range(struct mt_replay *replay, unsigned slot, const uint64_t *n
 }
 
 /* Get CUDA's allocated bytes at an out-of-memory; PyTorch's events have their own. */
-static int get_oom(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_oom(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     if (slot || i >= MT_OOMS_KEPT || i >= replay->ooms.n)
-        return 0;
+        return false;
     number[0] = replay->ooms.kept[i].time_ns;
     number[1] = replay->ooms.kept[i].allocated;
-    return 1;
+    return true;
 }
 
 static int take_oom(struct mt_replay *replay, unsigned slot, const uint64_t *number)
@@ -234,14 +234,14 @@ static int take_oom(struct mt_replay *replay, unsigned slot, const uint64_t *num
     return 0;
 }
 
-static int get_sum(const struct mt_sums *sums, size_t i, uint64_t *number)
+static bool get_sum(const struct mt_sums *sums, size_t i, uint64_t *number)
 {
     if (i >= sums->n)
-        return 0;
+        return false;
     number[0] = sums->sum[i].stack;
     number[1] = sums->sum[i].bytes;
     number[2] = sums->sum[i].blocks;
-    return 1;
+    return true;
 }
 
 static int take_sum(struct mt_sums *sums, const uint64_t *number)
@@ -253,7 +253,7 @@ static int take_sum(struct mt_sums *sums, const uint64_t *number)
     return 0;
 }
 
-static int get_twice(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_twice(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     return !slot && get_sum(&replay->cuda.twice, i, number);
 }
@@ -264,7 +264,7 @@ static int take_twice(struct mt_replay *replay, unsigned slot, const uint64_t *n
     return take_sum(&replay->cuda.twice, number);
 }
 
-static int get_by_others(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static bool get_by_others(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     return !slot && get_sum(&replay->cuda.by_others, i, number);
 }
@@ -295,7 +295,7 @@ static const struct list {
     enum mt_summary what;
     enum in_text in_text;
     unsigned numbers; /* of an item; 0: the timeline */
-    int (*get)(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
+    bool (*get)(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
     int (*take)(struct mt_replay *replay, unsigned slot, const uint64_t *number);
     void (*clear)(struct mt_replay *replay, unsigned slot); /* before the first is taken */
     bool is_listed_empty;                                   /* of slot 0 */

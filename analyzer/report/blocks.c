@@ -174,7 +174,7 @@ static json_t *moment_object(const struct mt_analysis *analysis)
 {
     const struct mt_replay *replay = &analysis->replay;
     const struct mt_device *main = mt_analysis_main_device(analysis);
-    int own = replay->question.moment.kind == MT_AT_PEAK;
+    bool own = replay->question.moment.kind == MT_AT_PEAK;
     return json_pack(
         "{s:s, s:o, s:o}", "moment", mt_moment_name(replay->question.moment.kind), "time_ns",
         mt_json_number(own ? main ? main->at.time_ns : 0 : replay->at_moment.time_ns), "event",

@@ -19,7 +19,7 @@ static int hand_over(struct mt_ahead *ahead, int rc, const struct mt_batch *batc
     pthread_cond_signal(&ahead->changed);
     while (ahead->state == MT_AHEAD_FULL)
         pthread_cond_wait(&ahead->changed, &ahead->lock);
-    int more = rc > 0 && ahead->state != MT_AHEAD_STOP;
+    bool more = rc > 0 && ahead->state != MT_AHEAD_STOP;
     pthread_mutex_unlock(&ahead->lock);
     return more;
 }

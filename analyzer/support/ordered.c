@@ -152,13 +152,13 @@ void mt_ordered_remove(struct mt_ordered *ordered, struct mt_ordered_keys keys, 
         join(ordered, index - 1);
 }
 
-int mt_ordered_below(const struct mt_ordered *ordered, struct mt_ordered_keys keys,
-                     uint64_t address, uint32_t *number)
+bool mt_ordered_below(const struct mt_ordered *ordered, struct mt_ordered_keys keys,
+                      uint64_t address, uint32_t *number)
 {
     size_t index = pieces_below(ordered, address);
     if (index == 0)
-        return 0;
+        return false;
     const struct mt_ordered_piece *piece = ordered->pieces[index - 1];
     *number = piece->number[entries_below(piece, keys, address) - 1];
-    return 1;
+    return true;
 }

@@ -7,6 +7,7 @@
 #ifndef MT_ORDERED_H
 #define MT_ORDERED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +36,7 @@ int mt_ordered_put(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint
 void mt_ordered_remove(struct mt_ordered *ordered, struct mt_ordered_keys keys, uint64_t address);
 
 /* Return 1 and set *number to that of the greatest address not above this one; 0: none. */
-int mt_ordered_below(const struct mt_ordered *ordered, struct mt_ordered_keys keys,
-                     uint64_t address, uint32_t *number);
+bool mt_ordered_below(const struct mt_ordered *ordered, struct mt_ordered_keys keys,
+                      uint64_t address, uint32_t *number);
 
 #endif

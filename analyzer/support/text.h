@@ -17,8 +17,8 @@ char *mt_valid_copy(const char *text);
 
 /* Abilities of the output. */
 struct mt_style {
-    int utf8;
-    int colour;
+    bool utf8;
+    bool colour;
     unsigned columns; /* 0: not a terminal */
 };
 

@@ -192,7 +192,7 @@ const char *mt_world_size_text(const struct mt_definitions *definitions);
 const char *mt_stands_for_text(const struct mt_definitions *definitions);
 
 /* Return whether an info record has the rank: *value is it, of *size bytes. */
-int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size);
+bool mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size);
 
 /* Describe a frame's line: as the trace has it, or for native frames as the unchanged source file
  * does. It is known if either has it. */
@@ -204,7 +204,7 @@ void mt_describe_frame(const struct mt_definitions *definitions, uint32_t frame,
 /* Copy the line of a stack's innermost frame, without surrounding blanks. Return 1; 0: the program
  * ran on another machine, or the file is missing, not a source file, or changed since the recording
  * began. The text is foreign: print it safely. */
-int mt_source_line(char *out, size_t size, const struct mt_definitions *definitions,
-                   uint32_t stack);
+bool mt_source_line(char *out, size_t size, const struct mt_definitions *definitions,
+                    uint32_t stack);
 
 #endif

@@ -28,10 +28,10 @@ const char *mt_stands_for_text(const struct mt_definitions *definitions)
     return mt_info(definitions, "env.CUDASIM_STANDS_FOR");
 }
 
-int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size)
+bool mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size)
 {
     if (definition->kind != MT_DEF_INFO)
-        return 0;
+        return false;
     for (unsigned i = 0; i < 2; i++) {
         size_t n = strlen(rank_keys[i]);
         if (definition->text_size <= n || memcmp(definition->text, rank_keys[i], n) ||
@@ -39,7 +39,7 @@ int mt_names_rank(const struct mt_definition *definition, const char **value, si
             continue;
         *value = definition->text + n + 1;
         *size = definition->text_size - n - 1;
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }

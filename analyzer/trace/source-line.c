@@ -69,20 +69,21 @@ static int skip_lines(FILE *file, uint32_t n)
     return 0;
 }
 
-int mt_source_line(char *out, size_t size, const struct mt_definitions *definitions, uint32_t stack)
+bool mt_source_line(char *out, size_t size, const struct mt_definitions *definitions,
+                    uint32_t stack)
 {
     const struct mt_frame *frame = mt_stack_frame(definitions, stack);
     char line[512];
     if (!frame->line || frame->is_native || !is_source(frame->file) ||
         !is_this_machine(definitions))
-        return 0;
+        return false;
     FILE *file = open_unchanged(definitions, frame->file);
     if (!file)
-        return 0;
+        return false;
     bool is_there = !skip_lines(file, frame->line - 1) && fgets(line, sizeof line, file);
     fclose(file);
     if (!is_there)
-        return 0;
+        return false;
     char *begin = line + strspn(line, " \t\r\n"), *end = begin + strlen(begin);
     while (end > begin && strchr(" \t\r\n", end[-1]))
         *--end = '\0';

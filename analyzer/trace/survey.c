@@ -36,14 +36,14 @@ static void set_state(struct mt_survey *survey, const char *value)
 }
 
 /* Copy the value of an info record, cut if it does not fit. Return whether it has this key. */
-static int read_info(char *out, size_t size, const struct mt_definition *definition,
-                     const char *key)
+static bool read_info(char *out, size_t size, const struct mt_definition *definition,
+                      const char *key)
 {
     size_t at = strlen(key);
     if (definition->text_size < at || memcmp(definition->text, key, at))
-        return 0;
+        return false;
     snprintf(out, size, "%.*s", (int)(definition->text_size - at), definition->text + at);
-    return 1;
+    return true;
 }
 
 /* Read the info records on the end: of several with one key, the last. */
@@ -142,13 +142,13 @@ void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
 
 /* Return whether memory ran out, for PyTorch or a library, and PyTorch has allocated nothing since.
  */
-static int torch_is_out_of_memory(const struct mt_survey *survey)
+static bool torch_is_out_of_memory(const struct mt_survey *survey)
 {
     return (survey->kinds[MT_OOM] || survey->failed_libraries) &&
            survey->allocs_at_oom == survey->kinds[MT_ALLOC];
 }
 
-static int uses_torch(const struct mt_survey *survey)
+static bool uses_torch(const struct mt_survey *survey)
 {
     return survey->kinds[MT_ALLOC] || survey->kinds[MT_OOM];
 }

@@ -24,7 +24,7 @@ struct mt_survey {
     uint64_t last_time_ns;
     enum mt_trace_state state; /* a compact copy's original */
     bool is_copy_of_such;
-    int complete;               /* the recording was closed: `end` counts */
+    bool complete;              /* the recording was closed: `end` counts */
     bool is_unnumbered;         /* the format cannot show missing blocks */
     struct mt_end end;          /* the recording's own */
     uint64_t allocs_at_oom;     /* kinds[MT_ALLOC] when memory last ran out for PyTorch, */

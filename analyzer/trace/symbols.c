@@ -75,26 +75,26 @@ static bool has_build_id(Dwfl_Module *handle, const char *wanted)
 }
 
 /* Open the file at path. Return whether it is the one that the program ran. */
-static int open_path(struct file *file, const char *path)
+static bool open_path(struct file *file, const char *path)
 {
     GElf_Addr bias;
     struct stat status;
     if (stat(path, &status) || !S_ISREG(status.st_mode))
-        return 0;        /* a trace may contain any path */
+        return false;    /* a trace may contain any path */
     mt_room_input(path); /* its symbols use memory in proportion to its size, not the trace's */
     file->dwfl = dwfl_begin(&callbacks);
     if (!file->dwfl)
-        return 0;
+        return false;
     file->handle = dwfl_report_offline(file->dwfl, path, path, -1);
     dwfl_report_end(file->dwfl, NULL, NULL);
     if (file->handle && has_build_id(file->handle, file->image.build_id) &&
         dwfl_module_getelf(file->handle, &bias)) {
         file->bias = bias;
-        return 1;
+        return true;
     }
     dwfl_end(file->dwfl);
     file->dwfl = NULL;
-    return 0;
+    return false;
 }
 
 MT_ORDER(by_address, struct function, MT_RISING(start) ?: MT_RISING(size) ?: -MT_BY_TEXT(name))

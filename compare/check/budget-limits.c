@@ -202,7 +202,7 @@ int mt_budget_read_section(const struct mt_budget_parser *parser,
     int rc = mt_budget_expect(parser, table, MT_TOML_TABLE, "a table of limits");
     for (size_t i = 0; i < table->n && !rc; i++) {
         const struct mt_toml *at = &table->child[i];
-        int of_every = section->names && section->subject != MT_OF_PEAK && !strcmp(at->key, every);
+        bool of_every = section->names && section->subject != MT_OF_PEAK && !strcmp(at->key, every);
         rc = of_every ? read_every(parser, section, table, at)
                       : read_limit(parser, section, at, at->key);
     }

@@ -31,7 +31,7 @@ struct mt_limit {
     enum mt_subject subject;
     char *name;     /* "peak", "category.activations", "site.net.py:*" */
     char *pattern;  /* for modules and call sites */
-    int of_each;    /* "every" module or call site: pattern is unused */
+    bool of_each;   /* "every" module or call site: pattern is unused */
     unsigned index; /* enum mt_category, enum mt_phase */
     struct mt_amount most;
     char *text;            /* most, as it was written */

@@ -62,7 +62,7 @@ static void put_cell(const char *text, FILE *out)
     putc(' ', out);
 }
 
-static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
+static void put_row(const struct mt_finding *finding, bool with_trace, FILE *out)
 {
     char value[MT_AMOUNT_TEXT], most[MT_AMOUNT_TEXT], base[MT_AMOUNT_TEXT], text[MT_FINDING_TEXT];
     enum mt_unit unit = finding->limit->subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
@@ -109,7 +109,7 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
 
 int mt_check_summary(const struct mt_check *check, FILE *out)
 {
-    int with_trace = check->n && check->finding[0].run != check->finding[check->n - 1].run;
+    bool with_trace = check->n && check->finding[0].run != check->finding[check->n - 1].run;
     char next[MT_FINDING_TEXT], line[MT_LINE];
     fprintf(out, "### GPU memory: %zu of %zu limits broken\n\n", check->broken, check->n);
     fprintf(out,

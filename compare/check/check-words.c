@@ -269,17 +269,17 @@ static int take_frame(struct mt_place_in_tree *place, const char *begin, size_t 
     return is_in_tree(place->file, sizeof place->file, open + 1);
 }
 
-static int take_stack(struct mt_place_in_tree *place, const char *stack)
+static bool take_stack(struct mt_place_in_tree *place, const char *stack)
 {
     const char *end = stack + strlen(stack);
     while (end > stack) {
         const char *begin = memrchr(stack, ';', (size_t)(end - stack));
         begin = begin ? begin + 1 : stack;
         if (take_frame(place, begin, (size_t)(end - begin)))
-            return 1;
+            return true;
         end = begin > stack ? begin - 1 : stack;
     }
-    return 0;
+    return false;
 }
 
 struct mt_place_in_tree mt_finding_place(const struct mt_finding *finding,

@@ -105,7 +105,7 @@ static uint64_t bytes_of(const struct mt_each *each, const struct mt_digest_site
     return name ? name->bytes : 0;
 }
 
-static int counts(const struct baselines *baselines, size_t i)
+static bool counts(const struct baselines *baselines, size_t i)
 {
     return baselines->of[i] == baselines->process && baselines->digest[i].n_devices;
 }
@@ -140,7 +140,7 @@ static uint64_t tolerance(struct mt_finding *finding, const struct mt_budget *bu
 {
     const struct mt_limit *limit = finding->limit;
     uint64_t most = limit->most.value;
-    int in_bytes = limit->subject != MT_OF_FRAGMENTATION;
+    bool in_bytes = limit->subject != MT_OF_FRAGMENTATION;
     if (limit->most.unit == MT_PERCENT && in_bytes)
         most = mt_part_by_percent(finding->base, limit->most.value);
     finding->tolerance = most < finding->spread ? MT_BY_SPREAD : MT_BY_LIMIT;

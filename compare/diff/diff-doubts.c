@@ -12,12 +12,12 @@ static const char *field_of(const struct mt_digest *digest, size_t field)
     return *(char *const *)((const char *)digest + field);
 }
 
-static int all_equal(const struct mt_digest *digests, size_t n, size_t field)
+static bool all_equal(const struct mt_digest *digests, size_t n, size_t field)
 {
     for (size_t i = 1; i < n; i++)
         if (strcmp(field_of(digests, field), field_of(&digests[i], field)))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 static const char *shown(const char *text)

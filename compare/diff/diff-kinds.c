@@ -15,7 +15,7 @@ const char *const mt_diff_kind_names[MT_DIFF_KINDS] = {
     [MT_DIFF_MOVED] = "moved with the peak",
 };
 
-static int about(double a, double b)
+static bool about(double a, double b)
 {
     double most = a > b ? a : b, least = a > b ? b : a;
     return most - least <= ABOUT * most;
@@ -33,14 +33,14 @@ static double each(uint64_t number, const struct mt_digest_device *device)
 }
 
 /* Return whether its blocks live through more changes of phase. */
-static int lives_longer(const struct mt_diff_site *site)
+static bool lives_longer(const struct mt_diff_site *site)
 {
     double old = part(site->phases.old, site->allocations.old);
     double now = part(site->phases.now, site->allocations.now);
     return now > old && !about(now, old);
 }
 
-static int lives_shorter(const struct mt_diff_site *site)
+static bool lives_shorter(const struct mt_diff_site *site)
 {
     double old = part(site->phases.old, site->allocations.old);
     double now = part(site->phases.now, site->allocations.now);
@@ -61,7 +61,7 @@ static bool may_be_the_same(const struct mt_diff_site *site, double block, uint6
 /* Return whether the line requests as much as before, as far as known: as often per iteration, and
  * blocks of the same size. A side without blocks at its peak may have had them at another moment.
  */
-static int requests_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
+static bool requests_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
 {
     int as_often =
         about(each(site->allocations.old, device->old), each(site->allocations.now, device->now));
@@ -80,7 +80,7 @@ static enum mt_diff_kind kind_of(const struct mt_diff_device *device,
                                  const struct mt_diff_site *site)
 {
     int64_t change = mt_change_of(&site->bytes);
-    int elsewhere = device->peak_moved && device->in_phase < 0;
+    bool elsewhere = device->peak_moved && device->in_phase < 0;
     if (!change)
         return MT_DIFF_SAME;
     if (!site->allocations.old)

@@ -34,8 +34,8 @@ bool mt_diff_is_shown(const struct mt_diff_site *site);
 struct mt_diff_total {
     const char *name, *label; /* name: JSON's */
     const struct mt_change *change;
-    unsigned colour;    /* 0: none */
-    int begins_section; /* of totals, categories, phases */
+    unsigned colour;     /* 0: none */
+    bool begins_section; /* of totals, categories, phases */
     enum mt_certainty certainty;
 };
 #define MT_DIFF_TOTALS (6u + MT_CATEGORY_ROOM + MT_PHASE_COUNT)

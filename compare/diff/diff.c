@@ -87,7 +87,7 @@ static int wanted_phase(const struct mt_diff_device *device)
     }
     int phase = most_changed_phase(device);
     uint64_t there = apart(&device->phase[phase]), here = apart(&device->allocated);
-    int is_larger_there =
+    bool is_larger_there =
         here ? there / 16 > here && there > device->allocated.now / 100 : there > 0;
     return is_larger_there ? phase : -1;
 }
@@ -331,8 +331,8 @@ int mt_diff_wants_phase(const struct mt_diff *diff)
 
 bool mt_diff_is_same(const struct mt_diff_device *device)
 {
-    int same = !apart(&device->allocated) && !apart(&device->reserved) && !apart(&device->at_end) &&
-               !apart(&device->growth);
+    bool same = !apart(&device->allocated) && !apart(&device->reserved) &&
+                !apart(&device->at_end) && !apart(&device->growth);
     for (size_t i = 0; i < device->n_sites; i++)
         same &= !apart(&device->site[i].bytes) && !apart(&device->site[i].blocks);
     for (unsigned i = 0; i < MT_PHASE_COUNT; i++)

@@ -92,8 +92,8 @@ struct mt_diff_device {
     enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* in the run in which it is lowest */
     struct mt_change phase[MT_PHASE_COUNT];        /* peak of allocated memory in it */
     struct mt_change growth, at_end;
-    int of_cuda; /* without PyTorch: nothing is reserved */
-    int peak_moved;
+    bool of_cuda; /* without PyTorch: nothing is reserved */
+    bool peak_moved;
     /* The compared moments of categories and sites. -1: the peaks. Else the highest moments of this
      * phase: the new peak's if the peak has moved, or the most changed one if the peak has hardly
      * changed. */

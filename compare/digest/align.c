@@ -49,16 +49,16 @@ static void pair_by_number(size_t *pair, const struct mt_line *const *a, size_t 
     }
 }
 
-static int same_line(const struct mt_line *a, const struct mt_line *b)
+static bool same_line(const struct mt_line *a, const struct mt_line *b)
 {
     if (a->n_places != b->n_places)
-        return 0;
+        return false;
     for (size_t i = 0; i < a->n_places; i++)
         if (strcmp(a->place[i].operator_name, b->place[i].operator_name) ||
             a->place[i].most_bytes != b->place[i].most_bytes ||
             a->place[i].allocations != b->place[i].allocations)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* Count the pairs that allocate the same. */
@@ -136,7 +136,7 @@ static const char *after(const char *text, char sign)
     return at ? at + 1 : text;
 }
 
-static int same_content(const struct mt_digest_place *a, const struct mt_digest_place *b)
+static bool same_content(const struct mt_digest_place *a, const struct mt_digest_place *b)
 {
     return a->most_bytes == b->most_bytes && a->allocations == b->allocations &&
            !strcmp(a->operator_name, b->operator_name);

@@ -11,7 +11,7 @@
 
 struct frame_text {
     const struct mt_digest_maker *taker;
-    int with_lines;
+    bool with_lines;
 };
 
 /* Write "function (file:line)", or without its line; no ';', which separates frames. */
@@ -42,7 +42,7 @@ static int write_frame(FILE *out, const void *data, uint32_t stack)
 
 /* Write a stack's frames. Return 0 or a negative errno. */
 static int write_frames(FILE *out, const struct mt_digest_maker *taker, uint32_t stack,
-                        int with_lines)
+                        bool with_lines)
 {
     uint32_t depth = mt_stack(taker->definitions, stack)->depth, head = depth, tail = 0;
     if (*taker->text > MOST_TEXT && depth > INNERMOST) {
@@ -59,7 +59,7 @@ static int write_frames(FILE *out, const struct mt_digest_maker *taker, uint32_t
 }
 
 char *mt_maker_stack(const struct mt_digest_maker *taker, const char *first, uint32_t stack,
-                     int with_lines)
+                     bool with_lines)
 {
     char *text = NULL;
     size_t size = 0;

@@ -20,7 +20,7 @@ struct mt_digest_maker {
  * first. */
 char *mt_maker_operator(const struct mt_digest_maker *taker, uint32_t node_name);
 char *mt_maker_stack(const struct mt_digest_maker *taker, const char *first, uint32_t stack,
-                     int with_lines);
+                     bool with_lines);
 
 /* Name the innermost frame of a stack. Return 0 or -ENOMEM. Free both texts in any case. */
 int mt_maker_line(const struct mt_digest_maker *taker, uint32_t stack, char **function, char **file,

@@ -66,7 +66,7 @@ struct mt_digest_shares {
 /* One device of the process. All sizes in bytes. */
 struct mt_digest_device {
     int device;                       /* CUDA's index; MT_NO_DEVICE: unknown */
-    int of_cuda;                      /* as in struct mt_device: no PyTorch blocks */
+    bool of_cuda;                     /* as in struct mt_device: no PyTorch blocks */
     uint64_t allocated;               /* at the peak */
     uint64_t reserved, most_reserved; /* at the peak of allocated memory; at its own peak */
     uint64_t category[MT_CATEGORY_ROOM];
@@ -106,7 +106,7 @@ struct mt_digest {
     uint64_t events, lost;
     uint64_t cut_stacks; /* stacks of sites with middle frames left out: "(N frames)" */
     struct mt_ended ended;
-    int complete;      /* the recording was closed */
+    bool complete;     /* the recording was closed */
     bool is_sound;     /* the trace was valid to its end; else see fault */
     char *fault;       /* "": none */
     char *unsimulated; /* sizes that depend on values that are not simulated; "": none */

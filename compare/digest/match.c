@@ -11,7 +11,7 @@
 #define LIKELY 1.0
 #define MOST_RENAMES 1000u /* with more functions without namesakes, do not search for renames */
 
-static int same_function(const struct mt_digest_place *a, const struct mt_digest_place *b)
+static bool same_function(const struct mt_digest_place *a, const struct mt_digest_place *b)
 {
     return !strcmp(a->file, b->file) && !strcmp(a->function, b->function);
 }

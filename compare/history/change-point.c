@@ -20,7 +20,7 @@ struct search {
     struct mt_changes *changes;
     const double *value;
     double *centred; /* the stretch, moved to a mean of 0 */
-    int only_steps;  /* no drifts */
+    bool only_steps; /* no drifts */
 };
 
 /* A model of a stretch: what it explains, and what it leaves. */

@@ -66,7 +66,7 @@ struct mt_run {
     /* How it ended, as mt_ended_name and mt_ended_text: of its first trace that ran out of memory,
      * or else its first incomplete one. "": unknown, added by an older memtap. */
     char *ended, *ended_text;
-    int complete;    /* all of its recordings were closed */
+    bool complete;   /* all of its recordings were closed */
     bool has_memory; /* else no memory was allocated */
     uint64_t bytes[MT_SERIES_ROOM];
     uint64_t most_in_phase[MT_PHASE_COUNT];

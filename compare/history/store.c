@@ -107,15 +107,15 @@ sqlite3_stmt *mt_sql(struct mt_store *store, const char *sql, const char *types,
     return statement;
 }
 
-int mt_sql_next(struct mt_store *store, sqlite3_stmt *statement)
+bool mt_sql_next(struct mt_store *store, sqlite3_stmt *statement)
 {
     int rc = statement ? sqlite3_step(statement) : SQLITE_DONE;
     if (rc == SQLITE_ROW)
-        return 1;
+        return true;
     if (rc != SQLITE_DONE)
         fail(store, sqlite3_extended_errcode(store->db));
     sqlite3_finalize(statement);
-    return 0;
+    return false;
 }
 
 const char *mt_sql_text(sqlite3_stmt *statement, int column)

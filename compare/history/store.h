@@ -7,6 +7,7 @@
 #define MT_STORE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* "mtap", in the file's header, so that no other program's database is mistaken for one. */
@@ -51,7 +52,7 @@ void mt_store_no_memory(struct mt_store *store);
  * and destroys the statement. mt_sql_text never returns NULL.
  */
 sqlite3_stmt *mt_sql(struct mt_store *store, const char *sql, const char *types, ...);
-int mt_sql_next(struct mt_store *store, sqlite3_stmt *statement);
+bool mt_sql_next(struct mt_store *store, sqlite3_stmt *statement);
 const char *mt_sql_text(sqlite3_stmt *statement, int column);
 
 /* Run statements without rows. Return 0 or -1. */

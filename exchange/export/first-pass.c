@@ -3,7 +3,7 @@
 #include "analyzer/support/grow.h"
 
 static void note_rule(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                      const struct mt_rule *rule, int at_end)
+                      const struct mt_rule *rule, bool at_end)
 {
     struct mt_pass *pass = data;
     uint64_t event = mt_block_event(block);

@@ -132,7 +132,7 @@ static void note_made(struct process *process, const struct mt_replay *replay,
 }
 
 static void note_ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                       const struct mt_rule *rule, int at_end)
+                       const struct mt_rule *rule, bool at_end)
 {
     struct process *process = data;
     struct device *device = device_of(process, block->device);

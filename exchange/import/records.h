@@ -138,7 +138,7 @@ struct mt_import_event {
     };
     uint16_t device;
     uint8_t action;
-    uint8_t has_time;
+    bool has_time;
 };
 
 /* The stream and private pool of a request. */

@@ -187,7 +187,7 @@ struct life_rows {
 };
 
 static void put_life(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                     const struct mt_rule *rule, int at_end)
+                     const struct mt_rule *rule, bool at_end)
 {
     struct life_rows *self = data;
     unsigned slot = mt_device_slot(block->device);

@@ -10,7 +10,7 @@
 /* Note the end of a block that the moment may remember: each record of a heap has its last one's.
  */
 static void note_end(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                     const struct mt_rule *rule, int at_end)
+                     const struct mt_rule *rule, bool at_end)
 {
     struct mt_analyzed *self = data;
     bool of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device));

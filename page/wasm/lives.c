@@ -42,7 +42,7 @@ static int note_uses(struct mt_lives *lives, const struct mt_replay *replay,
 }
 
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                  const struct mt_rule *rule, int at_end)
+                  const struct mt_rule *rule, bool at_end)
 {
     struct mt_lives *lives = data;
     struct mt_life *life = add(lives);

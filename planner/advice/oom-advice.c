@@ -29,7 +29,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
 }
 
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                  const struct mt_rule *rule, int at_end)
+                  const struct mt_rule *rule, bool at_end)
 {
     struct mt_advisor *advisor = data;
     if (!advisor->is_too_long)

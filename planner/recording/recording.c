@@ -272,7 +272,7 @@ static void note_copy(struct mt_recording *recording, const struct mt_replay *re
 }
 
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                  const struct mt_rule *rule, int at_end)
+                  const struct mt_rule *rule, bool at_end)
 {
     struct mt_recording *recording = data;
     uint32_t place = mt_address_map_take(&recording->saved, block->address);

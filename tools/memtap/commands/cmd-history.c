@@ -109,7 +109,7 @@ static const struct mt_option prune_options[] = {
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments)
 {
-    int most = command->options == show_options;
+    bool most = command->options == show_options;
     *arguments = (struct arguments){.place = MT_HISTORY_PLACE};
     int operand = mt_options_read(command, argc, argv, arguments);
     if (operand < 0)
@@ -220,8 +220,8 @@ static void choose(struct mt_runs *runs, const struct arguments *arguments)
     size_t chosen = 0;
     uint64_t until = now() - arguments->older_than_ns;
     for (size_t i = 0; i < runs->n; i++) {
-        int goes = (!arguments->keep_last || count_newer(runs, i) >= arguments->keep_last) &&
-                   (!arguments->older_than_ns || runs->run[i].started_unix_ns < until);
+        bool goes = (!arguments->keep_last || count_newer(runs, i) >= arguments->keep_last) &&
+                    (!arguments->older_than_ns || runs->run[i].started_unix_ns < until);
         struct mt_run run = runs->run[i];
         if (goes) {
             runs->run[i] = runs->run[chosen];

@@ -255,7 +255,7 @@ static int add_folder(struct mt_trace_list *list, const char *folder)
 
 /* Check that every process's run is complete. tell: print the reason, unless a check of limits
  * will. */
-static int check_end(struct night *night, int is_verbose)
+static int check_end(struct night *night, bool is_verbose)
 {
     struct mt_digests runs = {0};
     struct mt_trace_list list = {0};

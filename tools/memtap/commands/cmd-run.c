@@ -275,7 +275,7 @@ static void print_trace(struct reporting *reporting, const char *trace, uint64_t
         print_oom(trace, name);
 }
 
-static int print_failure(const struct mt_manifest *manifest)
+static bool print_failure(const struct mt_manifest *manifest)
 {
     char function[64];
     unsigned result;

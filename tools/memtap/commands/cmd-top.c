@@ -248,7 +248,7 @@ static int catch_up(struct session *session)
 static bool has_news(const struct session *session)
 {
     static unsigned times;
-    int has = times++ % STILL == 0;
+    bool has = times++ % STILL == 0;
     for (size_t i = 0; i < session->found.n; i++)
         has |= session->traces[i].has_news;
     return has;

@@ -207,7 +207,7 @@ static int run_completion(const struct mt_command *command, int argc, char **arg
     return mt_complete(commands, command, argc, argv);
 }
 
-static int ends_with(const char *name, const char *end)
+static bool ends_with(const char *name, const char *end)
 {
     size_t n = strlen(name), n_end = strlen(end);
     return n > n_end && !strcmp(name + n - n_end, end);

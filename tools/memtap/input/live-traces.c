@@ -27,8 +27,8 @@ static bool is_trace_file(const char *path)
     if (stat(path, &status) || !S_ISREG(status.st_mode))
         return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    int is = fd >= 0 && read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
-             !memcmp(magic, MT_FILE_MAGIC, sizeof magic);
+    bool is = fd >= 0 && read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
+              !memcmp(magic, MT_FILE_MAGIC, sizeof magic);
     if (fd >= 0)
         close(fd);
     return is;

@@ -164,7 +164,7 @@ static bool is_plain(const char *name)
 }
 
 /* Return the length of the names' common prefix or suffix. */
-static size_t in_common(const struct mt_every_trace *every, int at_end, size_t most)
+static size_t in_common(const struct mt_every_trace *every, bool at_end, size_t most)
 {
     const char *first = every->name[0];
     size_t n = strlen(first), common = n < most ? n : most;

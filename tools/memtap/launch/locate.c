@@ -81,7 +81,7 @@ struct head {
     Elf64_Half type, machine;
 };
 
-static int read_head(const char *path, struct head *head)
+static bool read_head(const char *path, struct head *head)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof *head);

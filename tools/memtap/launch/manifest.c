@@ -57,14 +57,14 @@ int mt_manifest_create(struct mt_manifest *manifest)
 }
 
 /* Read the next line into *trace (its path) and *cpu_ns (the number before it). */
-static int next(FILE *file, char **text, size_t *size, const char **trace, uint64_t *cpu_ns)
+static bool next(FILE *file, char **text, size_t *size, const char **trace, uint64_t *cpu_ns)
 {
     char *path;
     if (getdelim(text, size, '\0', file) <= 0)
-        return 0;
+        return false;
     *cpu_ns = strtoull(*text, &path, 10);
     *trace = path + (*path == ' ');
-    return 1;
+    return true;
 }
 
 /* First characters of lines that name no trace: a failure, and a process out of sight. */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int mt_find_command(const char *command, char out[PATH_MAX])
+bool mt_find_command(const char *command, char out[PATH_MAX])
 {
     const char *path = getenv("PATH");
     if (strchr(command, '/'))
@@ -24,10 +24,10 @@ int mt_find_command(const char *command, char out[PATH_MAX])
         if (snprintf(out, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? path : ".", command) <
                 PATH_MAX &&
             !access(out, X_OK))
-            return 1;
+            return true;
         path += n + (path[n] == ':');
     }
-    return 0;
+    return false;
 }
 
 /* Follow "#!INTERPRETER" once, if present, also "#!/usr/bin/env INTERPRETER". */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Find a command as a shell would. Return 1, or 0 if there is none. */
-int mt_find_command(const char *command, char out[PATH_MAX]);
+bool mt_find_command(const char *command, char out[PATH_MAX]);
 
 enum mt_pytorch {
     MT_PYTORCH_UNKNOWN, /* not a Python, or undecidable from files */

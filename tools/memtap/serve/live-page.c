@@ -39,7 +39,7 @@ static bool is_running(const struct live *live)
     struct mt_trace_error error;
     if (mt_reader_open(&reader, live->trace, &error))
         return access(live->trace, F_OK) == 0 && error.fault == MT_FAULT_CUT;
-    int running = mt_reader_state(reader) == MT_TRACE_RUNNING;
+    bool running = mt_reader_state(reader) == MT_TRACE_RUNNING;
     mt_reader_close(reader);
     return running;
 }

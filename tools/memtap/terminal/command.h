@@ -53,7 +53,7 @@ struct mt_command {
     const char *summary;  /* one line */
     const char *description;
     const struct mt_option *options;
-    int runs_command; /* words after the first operand belong to the program to start */
+    bool runs_command; /* words after the first operand belong to the program to start */
     /* argv[0] is the command's name. Return the exit code. */
     int (*run)(const struct mt_command *command, int argc, char **argv);
     /* The command's verbs, whose names begin with its name, terminated by a zeroed row; run is then

@@ -207,7 +207,7 @@ static int place_variables(struct mt_fit_arguments *arguments, const struct mt_c
     }
     for (size_t i = 0; i < job->n_variables; i++) {
         struct mt_variable *variable = &job->variable[i];
-        int is_there = has_place(job, variable->name);
+        bool is_there = has_place(job, variable->name);
         variable->is_environment |= !is_there && is_in_capitals(variable->name);
         if (!is_there && !variable->is_environment)
             return mt_fail_usage(

@@ -196,6 +196,6 @@ bool mt_variable_number(const struct mt_variable *variable, size_t i, uint64_t *
 {
     char room[MT_VALUE_TEXT];
     const char *at = mt_variable_text(variable, i, room);
-    int is_plain = *at != '0' || !at[1]; /* keep "007" as it is */
+    bool is_plain = *at != '0' || !at[1]; /* keep "007" as it is */
     return is_plain && !read_number(&at, number) && !*at;
 }

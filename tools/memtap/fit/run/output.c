@@ -22,8 +22,8 @@ int mt_output_begin(const char *folder)
         return -ENAMETOOLONG;
     int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int failed = fd < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
-                 dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0;
+    bool failed = fd < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
+                  dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0;
     int rc = failed ? -errno : fd;
     if (nothing >= 0)
         close(nothing);
