@@ -205,9 +205,9 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
     if (!rc)
         rc = mt_filtered_blocks(device, &replay->question.filter, replay->definitions);
     const struct mt_naming naming = mt_replay_naming(replay);
+    const struct mt_query groups = mt_query_by(&naming, replay->question.by);
     if (!rc && replay->question.by != MT_BY_SITE)
-        rc = mt_groups_collect(&device->groups, &naming, replay->question.by, device->shown,
-                               device->n_shown);
+        rc = mt_groups_collect(&device->groups, &groups, device->shown, device->n_shown);
     if (!rc && device->of_cuda)
         rc = find_leaks(&device->leaks, replay, slot) ?: find_rising(device);
     if (!rc && device->of_cuda)

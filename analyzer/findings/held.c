@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Note the holders of the blocks that a heap remembers, by their records' numbers. */
 static void note(struct mt_device *device, const struct mt_replay *replay,
@@ -179,6 +180,7 @@ static int find_of_site(struct mt_site *site, const struct mt_device *device,
 int mt_held_sites(struct mt_device *device, const struct mt_naming *naming)
 {
     struct placed *placed = device->n_held ? calloc(device->n_shown + 1, sizeof *placed) : NULL;
+    const struct mt_query query = mt_site_query(naming, false);
     size_t n = 0;
     if (!device->n_held)
         return 0;
@@ -186,8 +188,8 @@ int mt_held_sites(struct mt_device *device, const struct mt_naming *naming)
         if (!mt_device_held(device, device->shown[i].block))
             continue;
         placed[n].verdict = device->shown[i];
-        for (unsigned key = 0; key < MT_SITE_WHOLE; key++)
-            placed[n].key[key] = mt_property(naming, mt_site_keys[key], &device->shown[i]);
+        const struct mt_sum site = mt_query_row(&query, &device->shown[i]);
+        memcpy(placed[n].key, site.key, sizeof placed[n].key);
         n++;
     }
     int rc = placed ? 0 : -ENOMEM;

@@ -128,7 +128,7 @@ static json_t *groups(const struct mt_definitions *definitions, const struct mt_
             json_object_set_new(object, "frames", mt_json_frames(definitions, group->stack));
         json_array_append_new(array, object);
     }
-    return json_pack("{s:s, s:o}", "by", mt_group_by_name(by), "groups", array);
+    return json_pack("{s:s, s:o}", "by", mt_property_name(by), "groups", array);
 }
 
 static json_t *idle(const struct mt_definitions *definitions, const struct mt_idle *idle)

@@ -9,6 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct {
+    const char *name, *unknown;
+} properties[] = {[MT_BY_SITE] = {"site", ""},
+#define ROW(id, name, unknown) [MT_BY_##id] = {name, unknown},
+                  MT_PROPERTIES(ROW)
+#undef ROW
+};
+
+const char *mt_property_name(enum mt_property property)
+{
+    return properties[property].name;
+}
+
+const char *mt_property_unknown(enum mt_property property)
+{
+    return properties[property].unknown;
+}
+
 static uint32_t line_frame(const struct mt_definitions *d, const struct mt_block *block)
 {
     return mt_stack(d, mt_line_stack(d, block))->frame;
@@ -38,10 +56,15 @@ uint32_t mt_property(const struct mt_naming *naming, enum mt_property property,
     case MT_BY_FILE:
     case MT_BY_FUNCTION:
         return line_frame(d, block);
+    case MT_BY_LAYER:
     case MT_BY_MODULE:
         return mt_block_module(d, verdict);
+    case MT_BY_LINE:
+        return mt_line_stack(d, block);
     case MT_BY_NAME:
         return block->name;
+    case MT_BY_OPERATION:
+        return block->node_name ? block->node_name << 1 : block->stack << 1 | 1;
     case MT_BY_OPERATOR:
         return block->node_name;
     case MT_BY_PHASE:
@@ -70,13 +93,44 @@ static const char *known(const char *text)
     return *text && strcmp(text, "?") ? text : NULL;
 }
 
+/* Write a module's path with "*" for each part that is a number. */
+static void layer_text(char out[MT_PROPERTY_TEXT], const char *module)
+{
+    size_t n = 0;
+    for (const char *at = module; *at && n < MT_PROPERTY_TEXT - 1;) {
+        size_t digits = at == module || at[-1] == '.' ? strspn(at, "0123456789") : 0;
+        bool is_number = digits && (!at[digits] || at[digits] == '.');
+        out[n++] = '*';
+        if (!is_number)
+            out[n - 1] = *at;
+        at += is_number ? digits : 1;
+    }
+    out[n] = '\0';
+}
+
+/* Write the operator of a node, or the function of the innermost frame of a stack. */
+static void operation_text(char out[MT_PROPERTY_TEXT], const struct mt_definitions *d,
+                           uint32_t number)
+{
+    if (number & 1)
+        snprintf(out, MT_PROPERTY_TEXT, "%s", mt_stack_frame(d, number >> 1)->function);
+    else
+        mt_short_type_name(mt_string(d, number >> 1), out, MT_PROPERTY_TEXT);
+}
+
 static const char *written(enum mt_property property, const struct mt_naming *naming,
                            uint32_t number, char room[MT_PROPERTY_TEXT])
 {
     const struct mt_definitions *d = naming->definitions;
     if (!number)
         return NULL;
-    if (property == MT_BY_OPERATOR)
+    if (property == MT_BY_LAYER)
+        layer_text(room, mt_stack_module(d, number));
+    else if (property == MT_BY_LINE)
+        mt_place_text(room, MT_PROPERTY_TEXT, d, number);
+    else if (property == MT_BY_OPERATION)
+        operation_text(room, d, number);
+    else if (property == MT_BY_OPERATOR)
         mt_short_type_name(mt_string(d, number), room, MT_PROPERTY_TEXT);
     else if (property == MT_BY_RANGE)
         mt_range_text(room, MT_PROPERTY_TEXT, d, naming->ranges, number);
@@ -114,28 +168,9 @@ const char *mt_property_text(const struct mt_naming *naming, enum mt_property pr
     }
 }
 
-struct mt_sum mt_sum_of_block(const struct mt_naming *naming, const enum mt_property *by,
-                              unsigned n_by, const struct mt_verdict *verdict)
+const char *mt_property_label(const struct mt_naming *naming, enum mt_property property,
+                              uint32_t number, char room[MT_PROPERTY_TEXT])
 {
-    struct mt_sum sum = {.stack = mt_line_stack(naming->definitions, verdict->block),
-                         .guess = mt_guess_of(verdict),
-                         .copy = mt_copy_of(verdict),
-                         .unused = verdict->unused,
-                         .certainty = mt_certainty_of(verdict->rule)};
-    for (unsigned i = 0; i < n_by; i++)
-        sum.key[i] = mt_property(naming, by[i], verdict);
-    return sum;
-}
-
-int mt_sum_blocks(struct mt_sums *sums, const struct mt_naming *naming, const enum mt_property *by,
-                  unsigned n_by, const struct mt_verdict *verdicts, size_t n)
-{
-    int rc = 0;
-    *sums = (struct mt_sums){0};
-    for (size_t i = 0; i < n && !rc; i++) {
-        const struct mt_sum block = mt_sum_of_block(naming, by, n_by, &verdicts[i]);
-        rc = mt_sums_add(sums, verdicts[i].block->size, &block);
-    }
-    mt_sums_sort(sums);
-    return rc;
+    return property == MT_BY_CATEGORY ? mt_categories[number].label
+                                      : mt_property_text(naming, property, number, room);
 }

@@ -7,18 +7,20 @@
 #define MT_PROPERTIES_H
 
 #include "analyzer/classify/classify.h"
-#include "analyzer/model/sums.h"
 
 /* Those with a text, each once: P(enumerator, name, a group's name where there is no text). */
 /* clang-format off */
 #define MT_PROPERTIES(P)                                                                           \
     P(CATEGORY, "category", "")                                                                    \
     P(CERTAINTY, "certainty", "")                                                                  \
-    P(DTYPE, "dtype", "unknown")                                                                   \
+    P(DTYPE, "dtype", "type unknown")                                                              \
     P(FILE, "file", "?")                                                                           \
     P(FUNCTION, "function", "?")                                                                   \
+    P(LAYER, "layer", "module unknown") /* a module with "*" for numbers: "layers.*.attn" */       \
+    P(LINE, "line", "unknown")                                                                     \
     P(MODULE, "module", "module unknown")                                                          \
     P(NAME, "name", "no name")                                                                     \
+    P(OPERATION, "operation", "unknown") /* the backward operator, else the function that allocated */ \
     P(OPERATOR, "operator", "no backward operator")                                                \
     P(PHASE, "phase", "")                                                                          \
     P(RANGE, "range", "no range")                                                                  \
@@ -40,6 +42,7 @@ enum mt_property {
     MT_BY_PLACE,                    /* mt_stack_place of the user's line */
     MT_BY_SAVER,                    /* mt_saver_stack */
     MT_BY_SURE,                     /* 0: the category is a guess */
+    MT_BY_LAST = MT_BY_SURE
 };
 
 /* The source of the numbers' texts. */
@@ -58,13 +61,12 @@ uint32_t mt_property(const struct mt_naming *naming, enum mt_property property,
 const char *mt_property_text(const struct mt_naming *naming, enum mt_property property,
                              uint32_t number, char room[MT_PROPERTY_TEXT]);
 
-/* Return a block as a sum's entry: up to MT_SUM_KEYS properties, and its user's line as stack. */
-struct mt_sum mt_sum_of_block(const struct mt_naming *naming, const enum mt_property *by,
-                              unsigned n_by, const struct mt_verdict *verdict);
+/* Return the same for people, if it differs: a category's label. */
+const char *mt_property_label(const struct mt_naming *naming, enum mt_property property,
+                              uint32_t number, char room[MT_PROPERTY_TEXT]);
 
-/* Sum blocks by up to MT_SUM_KEYS properties; a sum's stack is the largest block's user's line. 0
- * or -ENOMEM. Call mt_sums_clear in any case. */
-int mt_sum_blocks(struct mt_sums *sums, const struct mt_naming *naming, const enum mt_property *by,
-                  unsigned n_by, const struct mt_verdict *verdicts, size_t n);
+/* Return a property's name, "site" included, and its words where there is no text. */
+const char *mt_property_name(enum mt_property property);
+const char *mt_property_unknown(enum mt_property property);
 
 #endif

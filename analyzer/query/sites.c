@@ -34,18 +34,23 @@ static int join_stacks(struct mt_sums *sums, unsigned key, const struct mt_defin
     return rc;
 }
 
-const enum mt_property mt_site_keys[MT_SITE_KEYS] = {[MT_SITE_CATEGORY] = MT_BY_CATEGORY,
-                                                     [MT_SITE_PLACE] = MT_BY_PLACE,
-                                                     [MT_SITE_OPERATOR] = MT_BY_OPERATOR,
-                                                     [MT_SITE_NAME] = MT_BY_NAME,
-                                                     [MT_SITE_WHOLE] = MT_BY_BLAMED};
+struct mt_query mt_site_query(const struct mt_naming *naming, bool by_stack)
+{
+    return (struct mt_query){naming,
+                             {[MT_SITE_CATEGORY] = MT_BY_CATEGORY,
+                              [MT_SITE_PLACE] = MT_BY_PLACE,
+                              [MT_SITE_OPERATOR] = MT_BY_OPERATOR,
+                              [MT_SITE_NAME] = MT_BY_NAME,
+                              [MT_SITE_WHOLE] = MT_BY_BLAMED},
+                             by_stack ? MT_SITE_KEYS : MT_SITE_WHOLE};
+}
 
 int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                      const struct mt_verdict *verdicts, size_t n, bool by_stack)
 {
+    const struct mt_query query = mt_site_query(naming, by_stack);
     struct mt_sums sums;
-    int rc = mt_sum_blocks(&sums, naming, mt_site_keys, by_stack ? MT_SITE_KEYS : MT_SITE_WHOLE,
-                           verdicts, n);
+    int rc = mt_query_rows(&sums, &query, verdicts, n);
     if (!rc && by_stack)
         rc = join_stacks(&sums, MT_SITE_WHOLE, naming->definitions);
     *sites = (struct mt_sites){.site = calloc(sums.n + 1, sizeof *sites->site)};

@@ -7,7 +7,7 @@
 #define MT_SITES_H
 
 #include "analyzer/holders/holder-words.h"
-#include "analyzer/query/properties.h"
+#include "query.h"
 
 struct mt_site {
     uint64_t bytes, blocks;
@@ -37,7 +37,7 @@ enum {
     MT_SITE_WHOLE,
     MT_SITE_KEYS
 };
-extern const enum mt_property mt_site_keys[MT_SITE_KEYS];
+struct mt_query mt_site_query(const struct mt_naming *naming, bool by_stack);
 
 /* Group the blocks, by_stack: also by their whole stack. 0 or -ENOMEM. Clear with mt_sites_clear in
  * any case. */

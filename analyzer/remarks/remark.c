@@ -41,50 +41,37 @@ static void offer(struct mt_remark *remark, const struct mt_device *device,
                                  .line = sum->stack};
 }
 
-/* Blocks of one kind, together and by their lines. One of zeros is empty. */
-struct tally {
-    struct mt_sum all;
-    struct mt_sums by_line;
-};
-
-static int count_block(struct tally *tally, const struct mt_definitions *definitions,
-                       const struct mt_block *block)
+static int count_line(struct mt_sums *lines, const struct mt_device *device,
+                      const struct mt_verdict *verdict)
 {
-    uint32_t line = mt_line_stack(definitions, block);
-    tally->all.bytes += block->size;
-    tally->all.blocks++;
-    return mt_sums_add(&tally->by_line, block->size,
-                       &(struct mt_sum){.key = {mt_stack_place(definitions, line)}, .stack = line});
+    const struct mt_naming naming = {.definitions = device->context.definitions};
+    const struct mt_query by_line = {&naming, {MT_BY_PLACE}, 1};
+    return mt_query_add(lines, &by_line, verdict);
 }
 
-/* Offer all blocks, with the line that has most of them, and clear the tally. */
-static void offer_tally(struct mt_remark *remark, const struct mt_device *device,
-                        enum mt_remark_kind kind, struct tally *tally)
+/* Offer the blocks of all lines, with the line that has most of them, and clear the lines. */
+static void offer_lines(struct mt_remark *remark, const struct mt_device *device,
+                        enum mt_remark_kind kind, struct mt_sums *lines)
 {
-    mt_sums_sort(&tally->by_line);
-    if (tally->by_line.n) {
-        tally->all.stack = tally->by_line.sum[0].stack;
-        offer(remark, device, kind, &tally->all);
-    }
-    mt_sums_clear(&tally->by_line);
+    mt_sums_sort(lines);
+    if (lines->n)
+        offer(remark, device, kind,
+              &(struct mt_sum){
+                  .bytes = lines->bytes, .blocks = lines->blocks, .stack = lines->sum[0].stack});
+    mt_sums_clear(lines);
 }
 
 /* Find the line with the most copies of parameters of one kind. 0 or -ENOMEM. */
 static int find_copies(struct mt_remark *remark, const struct mt_device *device)
 {
-    const struct mt_definitions *definitions = device->context.definitions;
+    const struct mt_naming naming = {.definitions = device->context.definitions,
+                                     .rules = device->context.user};
+    const struct mt_query query = {&naming, {MT_BY_PLACE, MT_BY_RULE}, 2};
     struct mt_sums sums = {0};
     int rc = 0;
-    for (size_t i = 0; i < device->n_verdicts && !rc; i++) {
-        const struct mt_verdict *verdict = &device->verdicts[i];
-        if (verdict->rule->category != MT_CATEGORY_COPIES)
-            continue;
-        uint32_t line = mt_line_stack(definitions, verdict->block);
-        uint32_t rule = (uint32_t)mt_rule_index(device->context.user, verdict->rule);
-        rc = mt_sums_add(
-            &sums, verdict->block->size,
-            &(struct mt_sum){.key = {mt_stack_place(definitions, line), rule}, .stack = line});
-    }
+    for (size_t i = 0; i < device->n_verdicts && !rc; i++)
+        if (device->verdicts[i].rule->category == MT_CATEGORY_COPIES)
+            rc = mt_query_add(&sums, &query, &device->verdicts[i]);
     mt_sums_sort(&sums);
     if (!rc && sums.n) {
         offer(remark, device, MT_REMARK_COPIES, sums.sum);
@@ -297,9 +284,8 @@ static int find_stepped(struct mt_address_map *leaves, const struct mt_device *d
 static int find_gradients(struct mt_remark *remark, const struct mt_replay *replay,
                           const struct mt_device *device)
 {
-    const struct mt_definitions *definitions = device->context.definitions;
     struct mt_address_map leaves = {0};
-    struct tally tally = {0};
+    struct mt_sums lines = {0};
     if (!device->spans || device->spans->iterations < LEAST_ITERATIONS || replay->trainers.differ ||
         replay->survey.kinds[MT_STEP] > device->spans->iterations)
         return 0;
@@ -309,16 +295,16 @@ static int find_gradients(struct mt_remark *remark, const struct mt_replay *repl
         if (!(block->evidence & MT_SAW_GRADIENT) || !block->leaf_stack ||
             mt_address_map_get(&leaves, block->leaf_stack) != 1)
             continue;
-        rc = count_block(&tally, definitions, block);
+        rc = count_line(&lines, device, &device->verdicts[i]);
     }
-    offer_tally(remark, device, MT_REMARK_GRADIENTS, &tally);
+    offer_lines(remark, device, MT_REMARK_GRADIENTS, &lines);
     mt_address_map_clear(&leaves);
     return rc == -ENOENT ? 0 : rc;
 }
 
 /* Count the activations that nodes saved, allocated from an event on and before another one. 0 or
  * -ENOMEM. */
-static int count_saved(struct tally *tally, const struct mt_device *device, uint64_t begin,
+static int count_saved(struct mt_sums *lines, const struct mt_device *device, uint64_t begin,
                        uint64_t end)
 {
     int rc = 0;
@@ -327,7 +313,7 @@ static int count_saved(struct tally *tally, const struct mt_device *device, uint
         uint64_t event = mt_block_event(block);
         if (block->evidence & MT_SAW_SAVED && event >= begin && event < end &&
             device->verdicts[i].rule->category == MT_CATEGORY_ACTIVATIONS)
-            rc = count_block(tally, device->context.definitions, block);
+            rc = count_line(lines, device, &device->verdicts[i]);
     }
     return rc;
 }
@@ -364,11 +350,11 @@ static int find_graph(struct mt_remark *remark, const struct mt_replay *replay,
                       const struct mt_device *device)
 {
     struct unfollowed forwards = find_unfollowed(replay, device);
-    struct tally tally = {0};
+    struct mt_sums lines = {0};
     if (!forwards.end || device->growth.turns)
         return 0;
-    int rc = count_saved(&tally, device, forwards.begin, forwards.end);
-    offer_tally(remark, device, MT_REMARK_GRAPH, &tally);
+    int rc = count_saved(&lines, device, forwards.begin, forwards.end);
+    offer_lines(remark, device, MT_REMARK_GRAPH, &lines);
     return rc;
 }
 
@@ -378,17 +364,19 @@ static int find_forwards(struct mt_remark *remark, const struct mt_replay *repla
                          const struct mt_device *device)
 {
     struct mt_pending pending;
-    struct tally tally = {0};
+    struct mt_sums lines = {0};
     if (!device->span || !replay->survey.kinds[MT_NODE_BEGIN] ||
         mt_device_part(device) == MT_PART_EVALUATION)
         return 0;
     mt_spans_pending(device->spans, device->at.event, &pending);
     if (pending.calls < LEAST_FORWARDS)
         return 0;
-    int rc = count_saved(&tally, device, pending.begin, pending.end);
-    mt_sums_clear(&tally.by_line);
-    tally.all.stack = mt_stack_line(device->context.definitions, pending.caller);
-    offer(remark, device, MT_REMARK_FORWARDS, &tally.all);
+    int rc = count_saved(&lines, device, pending.begin, pending.end);
+    offer(remark, device, MT_REMARK_FORWARDS,
+          &(struct mt_sum){.bytes = lines.bytes,
+                           .blocks = lines.blocks,
+                           .stack = mt_stack_line(device->context.definitions, pending.caller)});
+    mt_sums_clear(&lines);
     if (remark->kind == MT_REMARK_FORWARDS)
         remark->calls = pending.calls;
     return rc;
@@ -397,12 +385,12 @@ static int find_forwards(struct mt_remark *remark, const struct mt_replay *repla
 /* Find tensors of float64, as NumPy makes them unasked. 0 or -ENOMEM. */
 static int find_doubles(struct mt_remark *remark, const struct mt_device *device)
 {
-    struct tally tally = {0};
+    struct mt_sums lines = {0};
     int rc = 0;
     for (size_t i = 0; i < device->n_verdicts && !rc; i++)
         if (device->verdicts[i].block->dtype == MT_DTYPE_FLOAT64)
-            rc = count_block(&tally, device->context.definitions, device->verdicts[i].block);
-    offer_tally(remark, device, MT_REMARK_DOUBLES, &tally);
+            rc = count_line(&lines, device, &device->verdicts[i]);
+    offer_lines(remark, device, MT_REMARK_DOUBLES, &lines);
     return rc;
 }
 

@@ -15,7 +15,7 @@
 #include "analyzer/model/moment.h"
 #include "analyzer/model/spans.h"
 #include "analyzer/model/stream-pools.h"
-#include "analyzer/query/groups.h"
+#include "analyzer/query/query.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
 #include "analyzer/turns/named.h"

@@ -118,7 +118,7 @@ static void print_groups(const struct mt_page *page, const struct mt_device *dev
 {
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], name[1024];
     size_t n = mt_filter_rows(mt_page_filter(page), device->groups.n, GROUPS_SHOWN);
-    fprintf(page->out, "\n%11s %8s  %s\n", "bytes", "blocks", mt_group_by_name(by));
+    fprintf(page->out, "\n%11s %8s  %s\n", "bytes", "blocks", mt_property_name(by));
     for (size_t i = 0; i < n; i++) {
         const struct mt_group *group = &device->groups.group[i];
         size_t room = page->width - 22 < 200 ? page->width - 22 : 200;

@@ -11,32 +11,31 @@
 #define MOST_DEPTH 64u  /* a tree's */
 
 enum { STACK, CATEGORY, SURE, KEYS };
-static const enum mt_property keys[KEYS] = {MT_BY_BLAMED, MT_BY_CATEGORY, MT_BY_SURE};
 
 /* Collect the blocks by stack and category. Blocks from backward count for the forward call. */
 static int collect(struct mt_sums *sums, const struct mt_analysis *analysis,
                    const struct mt_device *device)
 {
     const struct mt_naming naming = mt_replay_naming(&analysis->replay);
-    return mt_sum_blocks(sums, &naming, keys, KEYS, device->shown, device->n_shown);
+    const struct mt_query query = {&naming, {MT_BY_BLAMED, MT_BY_CATEGORY, MT_BY_SURE}, KEYS};
+    return mt_query_rows(sums, &query, device->shown, device->n_shown);
 }
 
 /* Build the tree of a device's sums: its nodes have the first stack that led there as value. */
-static void grow(struct mt_tree *tree, const struct mt_sums *sums, const struct mt_definitions *d,
-                 enum mt_direction direction, bool all)
+static void grow(struct mt_tree *tree, const struct mt_sums *sums,
+                 const struct mt_analysis *analysis, enum mt_direction direction)
 {
-    uint32_t path[MOST_DEPTH];
+    const struct mt_naming naming = mt_replay_naming(&analysis->replay);
+    const struct mt_tree_level frames = {
+        .by = MT_BY_BLAMED,
+        .as = direction == MT_TOP_DOWN ? MT_LEVEL_CALLERS : MT_LEVEL_INNERMOST,
+        .is_optional = true,
+        .frames = analysis->replay.question.library_frames ? MT_PATH_ALL : MT_PATH_WITHOUT_LIBRARY,
+        .most = MOST_DEPTH};
     for (size_t i = 0; i < sums->n; i++) {
         const struct mt_sum *sum = &sums->sum[i];
-        size_t n = mt_path(d, sum->key[STACK], all ? MT_PATH_ALL : MT_PATH_WITHOUT_LIBRARY, path,
-                           MOST_DEPTH);
-        uint32_t at = MT_TREE_ROOT;
-        mt_tree_count(tree, at, sum->bytes, sum->blocks);
-        for (size_t j = 0; j < n; j++) {
-            uint32_t stack = path[direction == MT_TOP_DOWN ? n - 1 - j : j];
-            at = mt_tree_child(tree, at, mt_stack_place(d, stack), stack);
-            mt_tree_count(tree, at, sum->bytes, sum->blocks);
-        }
+        uint32_t end = mt_tree_descend(tree, MT_TREE_ROOT, &frames, &naming, sum->key[STACK]);
+        mt_tree_count(tree, end, sum->bytes, sum->blocks);
     }
 }
 
@@ -94,7 +93,7 @@ int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction directi
         struct mt_tree tree = {0};
         rc = collect(&sums, analysis, device);
         if (!rc)
-            grow(&tree, &sums, d, direction, analysis->replay.question.library_frames);
+            grow(&tree, &sums, analysis, direction);
         if (!rc && tree.has_no_memory)
             rc = -ENOMEM;
         if (!rc && tree.n && tree.node[MT_TREE_ROOT].bytes)

@@ -15,8 +15,6 @@
 
 /* Blocks at the peak of one category, whole stack, operator and saver. */
 enum { CATEGORY, STACK, MODULE, OPERATOR, SAVER, KEYS };
-static const enum mt_property keys[KEYS] = {MT_BY_CATEGORY, MT_BY_BLAMED, MT_BY_MODULE,
-                                            MT_BY_OPERATOR, MT_BY_SAVER};
 
 static int name_site(const struct mt_digest_maker *taker, const struct mt_sum *entry,
                      struct mt_digest_site *site)
@@ -100,8 +98,10 @@ static int take_sites(const struct mt_digest_maker *taker, struct mt_digest_devi
                       const struct mt_device *device)
 {
     const struct mt_naming naming = {.definitions = taker->definitions};
+    const struct mt_query query = {
+        &naming, {MT_BY_CATEGORY, MT_BY_BLAMED, MT_BY_MODULE, MT_BY_OPERATOR, MT_BY_SAVER}, KEYS};
     struct mt_sums sums;
-    int rc = mt_sum_blocks(&sums, &naming, keys, KEYS, device->verdicts, device->n_verdicts);
+    int rc = mt_query_rows(&sums, &query, device->verdicts, device->n_verdicts);
     if (!rc && !(to->site = calloc(sums.n + 1, sizeof *to->site)))
         rc = -ENOMEM;
     for (size_t i = 0; i < sums.n && !rc; i++) {

@@ -4,9 +4,9 @@
 int mt_shares_of(struct mt_sums *shares, const struct mt_naming *naming,
                  const struct mt_verdict *verdicts, size_t n)
 {
-    static const enum mt_property keys[] = {MT_BY_BLAMED, MT_BY_CATEGORY, MT_BY_OPERATOR,
-                                            MT_BY_MODULE, MT_BY_PHASE};
-    return mt_sum_blocks(shares, naming, keys, sizeof keys / sizeof *keys, verdicts, n);
+    const struct mt_query query = {
+        naming, {MT_BY_BLAMED, MT_BY_CATEGORY, MT_BY_OPERATOR, MT_BY_MODULE, MT_BY_PHASE}, 5};
+    return mt_query_rows(shares, &query, verdicts, n);
 }
 
 int mt_live_shares(struct mt_sums *shares, const struct mt_analysis *analysis,

@@ -37,10 +37,9 @@ struct table {
 static struct mt_sum site_of(const struct mt_replay *replay, const struct mt_life *life)
 {
     const struct mt_naming naming = mt_replay_naming(replay);
-    const struct mt_block block = mt_life_block(life);
-    return mt_sum_of_block(
-        &naming, mt_site_keys, FROM,
-        &(struct mt_verdict){&block, mt_rule_at(replay->question.rules, life->rule)});
+    const struct mt_query query = mt_site_query(&naming, false);
+    struct mt_life_verdict verdict;
+    return mt_query_row(&query, mt_life_verdict(&verdict, replay, life));
 }
 
 static void add_row(void *data, const struct mt_life *life)

@@ -13,20 +13,25 @@
 #include <stdio.h>
 #include <string.h>
 
-struct mt_block mt_life_block(const struct mt_life *life)
+const struct mt_verdict *mt_life_verdict(struct mt_life_verdict *out,
+                                         const struct mt_replay *replay, const struct mt_life *life)
 {
-    return (struct mt_block){.birth = &mt_no_birth,
-                             .stack = life->stack,
-                             .forward_stack = life->forward_stack,
-                             .node_name = life->node_name,
-                             .name = life->name,
-                             .size = life->size};
+    out->birth = (struct mt_birth){.when.phase = life->phase};
+    out->block = (struct mt_block){.birth = &out->birth,
+                                   .stack = life->stack,
+                                   .forward_stack = life->forward_stack,
+                                   .leaf_stack = life->module, /* for mt_block_module */
+                                   .node_name = life->node_name,
+                                   .name = life->name,
+                                   .dtype = life->dtype,
+                                   .size = life->size};
+    out->verdict = (struct mt_verdict){&out->block, mt_rule_at(replay->question.rules, life->rule)};
+    return &out->verdict;
 }
 
 static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_life *life)
 {
-    const struct mt_block block = mt_life_block(life);
-    return mt_line_stack(definitions, &block);
+    return mt_stack_line(definitions, life->forward_stack ? life->forward_stack : life->stack);
 }
 
 void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,

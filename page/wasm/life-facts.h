@@ -11,8 +11,15 @@
 
 #define MT_LIFE_TEXT 512u
 
-/* Return what the analyzer's properties of blocks read: stacks, names and the size. */
-struct mt_block mt_life_block(const struct mt_life *life);
+/* A life as the analyzer's queries read blocks: all properties but the range. */
+struct mt_life_verdict {
+    struct mt_birth birth;
+    struct mt_block block;
+    struct mt_verdict verdict;
+};
+const struct mt_verdict *mt_life_verdict(struct mt_life_verdict *out,
+                                         const struct mt_replay *replay,
+                                         const struct mt_life *life);
 
 void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
                   char out[MT_LIFE_TEXT]);

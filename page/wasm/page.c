@@ -181,7 +181,7 @@ EXPORT("categories") json_t *mt_web_categories(void)
 /* Choose the timeline's groups (enum mt_group_kind). Return their names. */
 EXPORT("stack_by") json_t *mt_web_stack_by(unsigned kind)
 {
-    return mt_groups_set(&page.lives, &page.analysis.replay, kind);
+    return mt_groups_set(&page.lives, &page.analysis.replay, (enum mt_group_kind)kind);
 }
 
 static long peak_moment(unsigned slot)

@@ -1,79 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "who.h"
 #include "analyzer/classify/classify.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
-#include "analyzer/query/texts.h"
 #include "analyzer/query/tree.h"
-#include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "course.h"
 #include "life-facts.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define FRAMES_MAX 1024u
+#define LEVELS 2u
 
-/* What a box of the tree is called. */
-struct label {
-    uint32_t name, place; /* texts */
+/* The levels of each tree, one list after the other: of all boxes; below a wide one (open_wide);
+ * and behind both. A level of SITE is none. */
+static const struct {
+    struct mt_tree_level all[LEVELS], wide[LEVELS], last[LEVELS];
+} levels[MT_WHO_COUNT] = {
+#define BACKWARD {.by = MT_BY_OPERATOR, .is_optional = true}
+#define FRAMES(order) {.by = MT_BY_BLAMED, .as = order, .most = MT_LEVEL_MOST}
+    [MT_WHO_PYTHON] = {.all = {FRAMES(MT_LEVEL_CALLERS)},
+                       .wide = {{MT_BY_MODULE, MT_LEVEL_PARTS, true}},
+                       .last = {BACKWARD}},
+    [MT_WHO_NATIVE] = {.all = {FRAMES(MT_LEVEL_CALLERS)}, .last = {BACKWARD}},
+    [MT_WHO_CALLERS] = {.all = {BACKWARD, FRAMES(MT_LEVEL_INNERMOST)}},
+    [MT_WHO_MODULE] = {.all = {{MT_BY_MODULE, MT_LEVEL_PARTS}, {MT_BY_CATEGORY}},
+                       .wide = {{MT_BY_LINE}}},
+    [MT_WHO_OPERATOR] = {.all = {{MT_BY_OPERATION}, {MT_BY_LINE}}},
+    [MT_WHO_LINE] = {.all = {{MT_BY_CATEGORY}, {MT_BY_LINE}}},
+#undef BACKWARD
+#undef FRAMES
 };
 
 /* What a box has beside its bytes. */
 struct facts {
     uint64_t found; /* bytes */
-    uint64_t ends;  /* bytes of stacks that end here */
+    uint64_t ends;  /* bytes of lives whose first levels end here */
     bool is_open;   /* shows more below: open_wide */
     uint64_t category[MT_CATEGORY_COUNT][MT_CERTAINTIES];
 };
 
 struct who {
     const struct mt_replay *replay;
+    const struct mt_naming *naming;
     const struct mt_who_question *question;
-    struct mt_tree tree; /* whose keys are labels */
+    struct mt_tree tree;
     struct facts *facts; /* by node */
-    struct label *label; /* from 1 */
-    size_t n_labels, labels_capacity, facts_capacity;
-    struct mt_texts texts;
-    struct mt_address_map by_texts, by_frame; /* labels */
+    size_t facts_capacity;
     bool has_no_memory;
 };
-
-static const struct mt_definitions *definitions(const struct who *who)
-{
-    return who->replay->definitions;
-}
-
-/* Return the label of a name and a place; 0: no memory. */
-static uint32_t label(struct who *who, const char *name, const char *place)
-{
-    struct label made = {0};
-    uint32_t number = 0;
-    if (!mt_texts_add(&who->texts, name, &made.name) &&
-        !mt_texts_add(&who->texts, place, &made.place))
-        number = MT_PLACE_OF(&who->by_texts, (uint64_t)made.name << 32 | made.place, who->label,
-                             who->labels_capacity, who->n_labels);
-    if (number)
-        who->label[number - 1] = made;
-    who->has_no_memory |= !number;
-    return number;
-}
-
-/* Return the label of a frame, whose texts are made once. */
-static uint32_t frame_label(struct who *who, uint32_t number)
-{
-    char place[MT_LIFE_TEXT];
-    uint32_t known = mt_address_map_get(&who->by_frame, number);
-    if (known)
-        return known;
-    const struct mt_frame *frame = mt_frame(definitions(who), number);
-    mt_frame_place(place, frame);
-    known = label(who, frame->function, place);
-    who->has_no_memory |= !known || mt_address_map_put(&who->by_frame, number, known);
-    return known;
-}
 
 static enum mt_certainty certainty_of(const struct mt_replay *replay, const struct mt_life *life)
 {
@@ -87,132 +63,64 @@ static void count_facts(struct facts *facts, const struct mt_replay *replay,
     facts->category[life->category][certainty_of(replay, life)] += life->size;
 }
 
-static void count(struct who *who, uint32_t at, const struct mt_life *life)
-{
-    mt_tree_count(&who->tree, at, life->size, 1);
-    if (MT_GROW(who->facts, who->facts_capacity, at))
-        who->has_no_memory = true;
-    else
-        count_facts(&who->facts[at], who->replay, life);
-}
-
-static uint32_t descend_to(struct who *who, uint32_t at, uint32_t number,
-                           const struct mt_life *life)
-{
-    at = mt_tree_child(&who->tree, at, number, number);
-    count(who, at, life);
-    return at;
-}
-
-static uint32_t descend(struct who *who, uint32_t at, const char *name, const char *place,
-                        const struct mt_life *life)
-{
-    return descend_to(who, at, label(who, name, place), life);
-}
-
-static void short_name(const struct who *who, uint32_t node_name, char out[MT_LIFE_TEXT])
-{
-    mt_short_type_name(mt_string(definitions(who), node_name), out, MT_LIFE_TEXT);
-}
-
-static uint32_t by_module_path(struct who *who, uint32_t at, const struct mt_life *life)
-{
-    char path[MT_LIFE_TEXT];
-    snprintf(path, sizeof path, "%s", mt_stack_module(definitions(who), life->module));
-    char *rest = *path ? path : NULL;
-    const char *place =
-        at == MT_TREE_ROOT ? "" : "module"; /* which is plain where all are modules */
-    for (char *name; (name = strsep(&rest, "."));)
-        at = descend(who, at, name, place, life);
-    return at;
-}
-
-static uint32_t by_own_line(struct who *who, uint32_t at, const struct mt_life *life)
-{
-    char line[MT_LIFE_TEXT];
-    mt_life_line(definitions(who), life, line);
-    return descend(who, at, line, "", life);
-}
-
-/* End a life's path, or continue it below an open node. Return its last node. */
-static uint32_t end_at(struct who *who, uint32_t at, const struct mt_life *life,
-                       uint32_t (*more)(struct who *, uint32_t, const struct mt_life *))
-{
-    if (who->has_no_memory)
-        return at;
-    who->facts[at].ends += life->size;
-    return who->facts[at].is_open ? more(who, at, life) : at;
-}
-
 /* Return which frames of a stack the question shows. */
 static enum mt_path_frames frames_of(const struct who *who, uint32_t stack)
 {
-    if (who->question->is_folded && mt_stack(definitions(who), stack)->user)
+    if (who->question->is_folded && mt_stack(who->replay->definitions, stack)->user)
         return MT_PATH_OWN;
     return who->question->by == MT_WHO_NATIVE ? MT_PATH_ALL : MT_PATH_PYTHON;
 }
 
-static void by_stack(struct who *who, const struct mt_life *life)
+/* Go down by a line, with the program's name for the block. */
+static uint32_t descend_to_line(struct who *who, uint32_t at, const struct mt_block *block)
 {
-    const struct mt_definitions *d = definitions(who);
-    enum mt_who_by by = who->question->by;
-    uint32_t path[FRAMES_MAX], at = MT_TREE_ROOT;
-    char name[MT_LIFE_TEXT];
-    /* backward's memory belongs to the line of the forward operation */
-    uint32_t stack = life->forward_stack ? life->forward_stack : life->stack;
-    size_t n = mt_path(d, stack, frames_of(who, stack), path, FRAMES_MAX);
-    if (life->node_name && by == MT_WHO_CALLERS) {
-        short_name(who, life->node_name, name);
-        at = descend(who, at, name, "backward", life);
-    }
-    for (size_t i = 0; i < n; i++) {
-        uint32_t shown = path[by == MT_WHO_CALLERS ? i : n - 1 - i];
-        at = descend_to(who, at, frame_label(who, mt_stack(d, shown)->frame), life);
-    }
-    if (!n)
-        at = descend(who, at, "stack unknown", "", life);
-    if (n && who->question->is_folded && by == MT_WHO_PYTHON)
-        at = end_at(who, at, life, by_module_path);
-    if (life->node_name && by != MT_WHO_CALLERS) {
-        short_name(who, life->node_name, name);
-        descend(who, at, name, "backward", life);
-    }
+    char line[MT_LIFE_TEXT];
+    const struct mt_definitions *d = who->replay->definitions;
+    mt_named_place_text(line, sizeof line, d, block->name, mt_line_stack(d, block));
+    return mt_tree_text(&who->tree, at, MT_BY_LINE, line);
 }
 
-static void by_module(struct who *who, const struct mt_life *life)
+/* Go down by some levels. */
+static uint32_t descend(struct who *who, uint32_t at, const struct mt_tree_level list[LEVELS],
+                        const struct mt_verdict *verdict)
 {
-    uint32_t at = by_module_path(who, MT_TREE_ROOT, life);
-    if (at == MT_TREE_ROOT)
-        at = descend(who, at, "module unknown", "", life);
-    at = descend(who, at, mt_categories[life->category].label, "category", life);
-    end_at(who, at, life, by_own_line);
-}
-
-static void by_line(struct who *who, const struct mt_life *life, enum mt_who_by by)
-{
-    char what[MT_LIFE_TEXT];
-    if (by == MT_WHO_OPERATOR)
-        mt_life_operator(definitions(who), life, what);
-    else
-        snprintf(what, sizeof what, "%s", mt_categories[life->category].label);
-    by_own_line(who, descend(who, MT_TREE_ROOT, what, "", life), life);
+    for (unsigned i = 0; i < LEVELS && list[i].by != MT_BY_SITE; i++) {
+        struct mt_tree_level level = list[i];
+        uint32_t number = mt_property(who->naming, level.by, verdict);
+        if (level.by == MT_BY_BLAMED)
+            level.frames = frames_of(who, number);
+        at = level.by == MT_BY_LINE ? descend_to_line(who, at, verdict->block)
+                                    : mt_tree_descend(&who->tree, at, &level, who->naming, number);
+    }
+    return at;
 }
 
 static void add_life(void *data, const struct mt_life *life)
 {
     struct who *who = data;
     enum mt_who_by by = who->question->by;
-    count(who, MT_TREE_ROOT, life);
-    switch (by) {
-    case MT_WHO_MODULE:
-        by_module(who, life);
+    struct mt_life_verdict room;
+    const struct mt_verdict *verdict = mt_life_verdict(&room, who->replay, life);
+    uint32_t at = descend(who, MT_TREE_ROOT, levels[by].all, verdict);
+    if (MT_GROW(who->facts, who->facts_capacity, at)) {
+        who->has_no_memory = true;
         return;
-    case MT_WHO_OPERATOR:
-    case MT_WHO_LINE:
-        by_line(who, life, by);
+    }
+    bool may_open = by == MT_WHO_MODULE || (by == MT_WHO_PYTHON && who->question->is_folded &&
+                                            who->tree.node[at].by != MT_BY_STACK);
+    who->facts[at].ends += may_open ? life->size : 0;
+    if (who->facts[at].is_open)
+        at = descend(who, at, levels[by].wide, verdict);
+    at = descend(who, at, levels[by].last, verdict);
+    mt_tree_count(&who->tree, at, life->size, 1);
+    if (MT_GROW(who->facts, who->facts_capacity, who->tree.n)) {
+        who->has_no_memory = true;
         return;
-    default:
-        by_stack(who, life);
+    }
+    for (;; at = who->tree.node[at].parent) {
+        count_facts(&who->facts[at], who->replay, life);
+        if (at == MT_TREE_ROOT)
+            return;
     }
 }
 
@@ -254,11 +162,11 @@ static json_t *node_json(const char *name, const char *place, const struct mt_tr
                          const struct facts *facts, json_t *children)
 {
     int category = main_category(facts);
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:o}", "name", name, "place", place,
-                     "bytes", (json_int_t)node->bytes, "blocks", (json_int_t)node->blocks, "found",
-                     (json_int_t)facts->found, "category", category, "certainty",
-                     mt_certainty_name(mt_least_certain(facts->category[category])), "children",
-                     children);
+    return json_pack(
+        "{s:o, s:o, s:I, s:I, s:I, s:i, s:s, s:o}", "name", mt_json_text(name), "place",
+        mt_json_text(place), "bytes", (json_int_t)node->bytes, "blocks", (json_int_t)node->blocks,
+        "found", (json_int_t)facts->found, "category", category, "certainty",
+        mt_certainty_name(mt_least_certain(facts->category[category])), "children", children);
 }
 
 /* Join the children that have less than these bytes. NULL: there are none. */
@@ -280,6 +188,22 @@ static json_t *others_json(const struct who *who, uint32_t at, uint64_t least)
     return all.bytes ? node_json("others", "", &all, &facts, json_array()) : NULL;
 }
 
+/* Return what a box that is no frame says beside its name: its kind, where others are around it. */
+static const char *kind_of(const struct who *who, const struct mt_tree_node *node)
+{
+    bool is_of_modules = who->question->by == MT_WHO_MODULE;
+    switch (node->by) {
+    case MT_BY_OPERATOR:
+        return "backward";
+    case MT_BY_MODULE:
+        return is_of_modules ? "" : "module";
+    case MT_BY_CATEGORY:
+        return is_of_modules ? "category" : "";
+    default:
+        return "";
+    }
+}
+
 /* Convert a tree. Recursion is as deep as a stack, whose depth is bounded. */
 static json_t *to_json(const struct who *who, uint32_t at, uint64_t least)
 {
@@ -293,19 +217,20 @@ static json_t *to_json(const struct who *who, uint32_t at, uint64_t least)
     if (others)
         json_array_append_new(array, others);
     const struct mt_tree_node *node = &who->tree.node[at];
-    const struct label *named = node->value ? &who->label[node->value - 1] : NULL;
-    return node_json(named ? who->texts.text[named->name] : "all",
-                     named ? who->texts.text[named->place] : "", node, &who->facts[at], array);
+    if (at == MT_TREE_ROOT || node->by != MT_BY_BLAMED)
+        return node_json(at == MT_TREE_ROOT ? "all" : who->tree.texts.text[node->value],
+                         at == MT_TREE_ROOT ? "" : kind_of(who, node), node, &who->facts[at],
+                         array);
+    char place[MT_LIFE_TEXT];
+    const struct mt_frame *frame = mt_stack_frame(who->replay->definitions, node->value);
+    mt_frame_place(place, frame);
+    return node_json(frame->function, place, node, &who->facts[at], array);
 }
 
 static void clear(struct who *who)
 {
-    mt_texts_clear(&who->texts);
     mt_tree_clear(&who->tree);
     free(who->facts);
-    free(who->label);
-    mt_address_map_clear(&who->by_texts);
-    mt_address_map_clear(&who->by_frame);
 }
 
 static bool lacks_memory(const struct who *who)
@@ -331,7 +256,8 @@ static bool open_wide(struct who *who)
 json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question)
 {
-    struct who who = {.replay = replay, .question = question};
+    const struct mt_naming naming = mt_replay_naming(replay);
+    struct who who = {.replay = replay, .naming = &naming, .question = question};
     json_t *result = NULL;
     mt_tree_count(&who.tree, MT_TREE_ROOT, 0, 0); /* there, also without blocks */
     who.has_no_memory = MT_GROW(who.facts, who.facts_capacity, MT_TREE_ROOT) != 0;

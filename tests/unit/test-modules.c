@@ -2,7 +2,7 @@
 /* torch.nn modules as a tree: what each has with all its parts, layers that are alike, deep names.
  */
 #include "analyzed.h"
-#include "analyzer/classify/modules.h"
+#include "analyzer/query/module-tree.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 
@@ -11,7 +11,7 @@
 static struct mt_builder *builder;
 static struct mt_analysis analysis;
 static struct mt_question question;
-static struct mt_module_tree tree;
+static struct mt_module_tree modules;
 
 static void begin(void)
 {
@@ -20,7 +20,7 @@ static void begin(void)
 
 static void end(void)
 {
-    mt_modules_clear(&tree);
+    mt_modules_clear(&modules);
     mt_analysis_destroy(&analysis);
     mt_builder_destroy(builder);
 }
@@ -29,37 +29,42 @@ static void collect(void)
 {
     mt_analyze(&analysis, builder, &question);
     const struct mt_device *device = mt_analysis_main_device(&analysis);
-    ck_assert_int_eq(mt_modules_collect(&tree, analysis.replay.definitions, device->verdicts,
+    ck_assert_int_eq(mt_modules_collect(&modules, analysis.replay.definitions, device->verdicts,
                                         device->n_verdicts),
                      0);
 }
 
-/* The part with that name, NULL: none is shown. */
-static const struct mt_module_node *part(const struct mt_module_node *of, const char *name)
+/* The part with that name. */
+static uint32_t part(uint32_t of, const char *name)
 {
-    for (uint32_t at = of->first_child; at; at = tree.node[at].next)
-        if (!strcmp(tree.node[at].name, name))
-            return &tree.node[at];
-    return NULL;
+    uint32_t at = modules.tree.node[of].first;
+    while (at && strcmp(mt_tree_name(&modules.tree, at), name))
+        at = modules.tree.node[at].next;
+    return at;
 }
+
+#define NODE_OF(at) modules.tree.node[at]
+#define FACTS_OF(at) modules.facts[at]
 
 START_TEST(layers_that_are_alike_are_one)
 {
     mt_scenario_layers(builder);
     collect();
-    const struct mt_module_node *layers = part(part(&tree.node[0], "Net"), "layers");
-    const struct mt_module_node *first = part(layers, "0");
-    ck_assert_uint_eq(first->last, 1);
-    ck_assert_uint_eq(first->bytes, 2 * (MT_MIB + 320 * MT_KIB));
-    ck_assert_uint_eq(first->blocks, 6);
-    ck_assert_uint_eq(part(first, "fc")->bytes, 2 * (MT_MIB + 256 * MT_KIB));
-    ck_assert_uint_eq(part(first, "norm")->category[MT_CATEGORY_ACTIVATIONS], 2 * 64 * MT_KIB);
-    ck_assert_ptr_null(part(layers, "1"));
-    ck_assert_uint_eq(part(layers, "2")->last, 0);
-    ck_assert_uint_eq(part(part(layers, "2"), "fc")->bytes, 2 * MT_MIB + 256 * MT_KIB);
-    ck_assert_uint_eq(part(part(layers, "3"), "fc")->category[MT_CATEGORY_GRADIENTS], 256 * MT_KIB);
-    ck_assert_uint_eq(part(&tree.node[0], "CrossEntropyLoss")->bytes, 512);
-    ck_assert_uint_eq(tree.unknown, 256 * MT_KIB); /* the optimizer's */
+    uint32_t layers = part(part(MT_TREE_ROOT, "Net"), "layers");
+    uint32_t first = part(layers, "0");
+    ck_assert_uint_eq(FACTS_OF(first).last, 1);
+    ck_assert_uint_eq(NODE_OF(first).bytes, 2 * (MT_MIB + 320 * MT_KIB));
+    ck_assert_uint_eq(NODE_OF(first).blocks, 6);
+    ck_assert_uint_eq(NODE_OF(part(first, "fc")).bytes, 2 * (MT_MIB + 256 * MT_KIB));
+    ck_assert_uint_eq(FACTS_OF(part(first, "norm")).category[MT_CATEGORY_ACTIVATIONS],
+                      2 * 64 * MT_KIB);
+    ck_assert_uint_eq(part(layers, "1"), 0);
+    ck_assert_uint_eq(FACTS_OF(part(layers, "2")).last, 0);
+    ck_assert_uint_eq(NODE_OF(part(part(layers, "2"), "fc")).bytes, 2 * MT_MIB + 256 * MT_KIB);
+    ck_assert_uint_eq(FACTS_OF(part(part(layers, "3"), "fc")).category[MT_CATEGORY_GRADIENTS],
+                      256 * MT_KIB);
+    ck_assert_uint_eq(NODE_OF(part(MT_TREE_ROOT, "CrossEntropyLoss")).bytes, 512);
+    ck_assert_uint_eq(modules.unknown, 256 * MT_KIB); /* the optimizer's */
 }
 END_TEST
 
@@ -84,13 +89,13 @@ START_TEST(layers_that_differ_by_rounding_are_one)
     }
     mt_build_end(builder);
     collect();
-    const struct mt_module_node *layers = part(part(&tree.node[0], "Net"), "layers");
-    const struct mt_module_node *first = part(layers, "0");
-    ck_assert_uint_eq(first->last, 11);
-    ck_assert_uint_eq(first->blocks, 24);
-    ck_assert_uint_eq(first->bytes, all);
-    ck_assert_uint_eq(part(layers, "12")->last, 0);
-    ck_assert_uint_eq(part(layers, "13")->last, 0);
+    uint32_t layers = part(part(MT_TREE_ROOT, "Net"), "layers");
+    uint32_t first = part(layers, "0");
+    ck_assert_uint_eq(FACTS_OF(first).last, 11);
+    ck_assert_uint_eq(NODE_OF(first).blocks, 24);
+    ck_assert_uint_eq(NODE_OF(first).bytes, all);
+    ck_assert_uint_eq(FACTS_OF(part(layers, "12")).last, 0);
+    ck_assert_uint_eq(FACTS_OF(part(layers, "13")).last, 0);
 }
 END_TEST
 
@@ -116,9 +121,9 @@ START_TEST(state_is_its_parameters)
     mt_build_event4(builder, MT_STATE, FLAT, WEIGHT, name, 100000);
     mt_build_end(builder);
     collect();
-    const struct mt_module_node *layer = part(part(part(&tree.node[0], "Net"), "layers"), "1");
-    ck_assert_uint_eq(layer->category[MT_CATEGORY_OPTIMIZER_STATE], 4096);
-    ck_assert_uint_eq(tree.unknown, 1 << 20);
+    uint32_t layer = part(part(part(MT_TREE_ROOT, "Net"), "layers"), "1");
+    ck_assert_uint_eq(FACTS_OF(layer).category[MT_CATEGORY_OPTIMIZER_STATE], 4096);
+    ck_assert_uint_eq(modules.unknown, 1 << 20);
     for (size_t i = 0; i < analysis.devices[0].n_verdicts; i++) {
         const struct mt_verdict *verdict = &analysis.devices[0].verdicts[i];
         if (verdict->block->address != WEIGHT) {
@@ -229,14 +234,14 @@ START_TEST(names_without_end_are_borne)
     mt_build_alloc(builder, 0x7f0000000000, 4096);
     mt_build_end(builder);
     collect();
-    const struct mt_module_node *node = &tree.node[0];
+    uint32_t node = MT_TREE_ROOT;
     unsigned depth = 0;
-    for (; node->first_child; node = &tree.node[node->first_child])
+    for (; modules.tree.node[node].first; node = modules.tree.node[node].first)
         depth++;
     ck_assert_uint_ge(depth, 32);
     ck_assert_uint_le(depth, 100);
-    ck_assert_uint_eq(node->bytes, 4096);
-    ck_assert_uint_eq(tree.node[0].bytes, 4096);
+    ck_assert_uint_eq(NODE_OF(node).bytes, 4096);
+    ck_assert_uint_eq(NODE_OF(MT_TREE_ROOT).bytes, 4096);
 }
 END_TEST
 
