@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay-parts.h"
+#include "number.h"
+#include "replay.h"
 
 #include <stdlib.h>
 

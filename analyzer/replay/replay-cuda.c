@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The replay of CUDA's own memory. */
+#include "replay-cuda.h"
 #include "analyzer/trace/survey.h"
 #include "replay-parts.h"
 
@@ -123,7 +124,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         mt_birth_drop(block->birth); /* the heap's */
         block->birth = NULL;
         rc = mt_replay_begin_life(replay, block, event);
-        mt_replay_went_on(replay);
+        mt_ooms_went_on(&replay->ooms);
     }
     if (!rc)
         rc = note_cuda_total(replay, event, old);

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lifetimes of all blocks in the replay: their begins and ends, and the requested moment. */
-#include "replay-parts.h"
+#include "replay.h"
 
 #include <errno.h>
+
+/* Take the last sample as the moment's, until one comes that is nearer. */
+static void take_sample(struct mt_samples *samples, unsigned slot)
+{
+    samples->at[slot] = samples->last[slot];
+    samples->awaited[slot] = 1;
+}
 
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
 {
     replay->of_torch.at[slot] = replay->of_torch.now[slot];
     replay->of_torch.at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
     replay->of_cuda.at[slot] = replay->of_cuda.now[slot];
-    mt_samples_take(&replay->samples, slot);
+    take_sample(&replay->samples, slot);
     replay->at_moment.device_ns[slot] = replay->time_ns;
     replay->at_moment.communicators[slot] =
         mt_cuda_objects_on(&replay->objects, slot).communicators;

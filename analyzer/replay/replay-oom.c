@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The replay's part for out-of-memory events and samples of devices. */
-#include "replay-parts.h"
+#include "replay.h"
 
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 {
@@ -12,7 +12,7 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         last->device == oom->device && (is_again || is_reported))
         replay->ooms.n--;
     else
-        mt_replay_went_on(replay);
+        mt_ooms_went_on(&replay->ooms);
     struct mt_oom *kept = &replay->ooms.kept[replay->ooms.n++ % MT_OOMS_KEPT];
     *kept = *oom;
     replay->tracker.full = replay->tracker.phases.now.epoch + UINT64_C(1);

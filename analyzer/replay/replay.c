@@ -2,12 +2,39 @@
 #include "replay.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/trace/scan.h"
+#include "number.h"
+#include "replay-cuda.h"
 #include "replay-parts.h"
 #include "segments.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+
+/* Return whether the event represents blocks that are not recorded individually: it has only the
+ * totals. */
+static bool is_of_others(const struct mt_event *event)
+{
+    return event->kind == MT_FREE && !event->FREE.address && !event->FREE.size;
+}
+
+/* Return whether an event of the recording's own thread is what a light recording adds. */
+static bool is_of_light(const struct mt_event *event)
+{
+    return event->kind == MT_SHORT_LIVED || event->kind == MT_NODE_NEW;
+}
+
+/* Count blocks that were left out, or learn where a node was made, in no phase. 0 or -ENOMEM. */
+static int note_light(struct mt_replay *replay, const struct mt_event *event)
+{
+    replay->present.thread = &replay->present.nobody;
+    if (event->kind == MT_NODE_NEW)
+        return mt_tracker_node_made(&replay->tracker, event);
+    return replay->question.whole_run
+               ? mt_places_count(&replay->places[mt_device_slot(event->device)],
+                                 replay->definitions, event)
+               : 0;
+}
 
 /* Note that less is unknown of what was allocated before. */
 static __attribute__((cold)) void note_before(struct mt_replay *replay, unsigned slot,
@@ -27,7 +54,7 @@ static void compare_total(struct mt_replay *replay, unsigned slot, const struct 
         replay->unseen[slot] = event->ALLOC.allocated - change;
     else if (replay->present.is_before && event->ALLOC.allocated == now->allocated)
         note_before(replay, slot, event);
-    else if (!mt_is_of_others(event))
+    else if (!is_of_others(event))
         replay->oddities.drift += now->allocated + change != event->ALLOC.allocated;
 }
 
@@ -204,7 +231,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     replay->present.unused = mt_requests_take_unused(&replay->present.thread->requests);
-    mt_replay_went_on(replay);
+    mt_ooms_went_on(&replay->ooms);
     if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks) ||
         (!replay->present.is_before && visit(replay, event)))
         return -ENOMEM;
@@ -273,8 +300,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return -ENOMEM;
     if (replay->question.no_labels && is_label(event->kind))
         return 0;
-    if (MT_UNLIKELY(!event->thread) && mt_replay_is_of_light(event))
-        return mt_replay_light(replay, event);
+    if (MT_UNLIKELY(!event->thread) && is_of_light(event))
+        return note_light(replay, event);
     replay->present.is_before = (event->kind == MT_ALLOC || event->kind == MT_CUDA_MALLOC) &&
                                 mt_is_from_before(replay->definitions, event->stack);
     bool is_elsewhere = replay->present.is_before || event->kind == MT_USES; /* an earlier stack */

@@ -24,6 +24,9 @@
 #include "cuda-pools.h"
 #include "filter.h"
 #include "places.h"
+#include "replay-lives.h"
+#include "replay-oom.h"
+#include "replay-segments.h"
 #include "timeline.h"
 #include "unsimulated.h"
 
@@ -59,55 +62,6 @@ struct mt_question {
     const struct mt_life_watcher *lives; /* likewise */
 };
 
-struct mt_oom {
-    uint64_t time_ns, wanted, allocated, reserved;
-    uint64_t limit; /* the most that PyTorch might reserve then; 0: the whole card, or not known */
-    uint32_t stack;
-    uint32_t node_name, forward_stack; /* of the running backward node: ids; 0: none, unknown */
-    int16_t device;
-    uint16_t pool;   /* of the request: mt_stream_pools; 0: not known */
-    bool of_cuda;    /* a CUDA call failed on a device that PyTorch's allocator does not use, */
-    bool of_library; /* or a library's own, outside PyTorch's allocator (mt_library_of) */
-    bool went_on;    /* the program caught it: it allocated later */
-};
-
-#define MT_OOMS_KEPT 8u
-
-/* A device's own figures of its memory (device_memory). */
-struct mt_sample {
-    uint64_t time_ns; /* 0: no sample */
-    uint64_t total, free, own, others;
-    uint64_t cuda_bytes; /* CUDA's allocations then */
-    struct mt_cuda_object_counts objects;
-};
-
-/* Return the bytes of this process besides CUDA's allocations; other processes' too if NVML does
- * not tell them apart. */
-uint64_t mt_sample_besides(const struct mt_sample *sample);
-
-/* Return whether a sample has bytes twice: one that is taken within a call of CUDA, whose event
- * comes later (of a free: before), does. Another sample, taken next to it, has less besides CUDA's
- * allocations, although no context and no module is missing there. */
-bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *other);
-
-/* Where what was free lay when PyTorch requested more from CUDA although as many bytes were free.
- */
-enum mt_free_kind {
-    MT_FREE_PIECES, /* on the request's stream and pool, between blocks: fragmentation */
-    MT_FREE_WHOLE,  /* there, with segments that hold no block, each too small */
-    MT_FREE_OTHERS, /* on other streams and in other pools */
-    MT_FREE_KINDS,
-};
-
-/* Such a case: the one with the most free bytes. */
-struct mt_worst {
-    uint64_t times; /* it happened; 0: never */
-    uint64_t time_ns, event;
-    uint64_t wanted, lay_free, reserved; /* before it */
-    uint32_t stack, node_name;           /* the line of the request, as in mt_site */
-    uint32_t unlabelled;                 /* its stack if backward nodes are unknown */
-};
-
 /* Contradictions. A trace that lost nothing should have none. */
 struct mt_oddities {
     uint64_t replaced;   /* allocations at a live address */
@@ -116,74 +70,14 @@ struct mt_oddities {
     uint64_t drift;      /* events after which PyTorch's own total changed by another amount */
 };
 
-/* Segments that were made while graphs were captured, bytes. */
-struct mt_graph_memory {
-    uint64_t now, most;
-    uint64_t lowest;   /* CUDA's total in a server's last turn of capturing, where it was least */
-    uint64_t captured; /* added to it since */
-    uint8_t turn;      /* mt_when.turn; 0: none yet */
-};
-
-/* The parts of a replay. Each has one file that writes it, and stands for all devices by slot. */
+/* The parts of a replay. Each has one file that writes it, and stands for all devices by slot;
+ * those of replay-lives.c, replay-oom.c and replay-segments.c are in their headers. */
 
 /* Totals of one level (replay.c; CUDA's: replay-cuda.c; `at`: replay-lives.c): after the last
  * event, at the peak, and at the moment, which the heaps remember. event 0: nothing had happened
  * yet. */
 struct mt_level {
     struct mt_totals now[MT_DEVICES], peak[MT_DEVICES], at[MT_DEVICES];
-};
-
-/* Segments that became known as PyTorch's by an event: CUDA's calls, earlier than it. */
-struct mt_new_segments {
-    struct mt_event *call; /* MT_CUDA_MALLOC, or MT_CUDA_MAP of a piece of an expandable one */
-    size_t n, capacity;
-    uint64_t event; /* by this one; 0: none yet */
-};
-
-/* What PyTorch's allocator reserves (replay-segments.c, replay-oom.c). */
-struct mt_reserve {
-    uint64_t known[MT_DEVICES]; /* bytes of CUDA's allocations with MT_SAW_SEGMENT */
-    uint64_t lacks[MT_DEVICES]; /* bytes reserved beyond these: the trace lacks what shows them */
-    struct mt_new_segments new;
-    bool has_grown;                    /* CUDA gave memory since a block was last made */
-    uint16_t api;                      /* plus 1: the call that segments came by; 0: unknown */
-    struct mt_totals most[MT_DEVICES]; /* when it was highest */
-    uint64_t limit[MT_DEVICES];        /* the most that it may reserve now; 0: the whole card */
-    struct mt_graph_memory graphs[MT_DEVICES];
-    struct mt_worst worst[MT_FREE_KINDS][MT_DEVICES];
-    struct mt_stream_pools pools;
-    struct mt_block_requests of_blocks;   /* by records of the heap of PyTorch's blocks, */
-    struct mt_block_requests of_segments; /* of CUDA's, */
-    struct mt_block_requests of_pieces;   /* and of mapped pieces */
-    struct mt_address_map waiting;        /* freed blocks' sizes / 512, by address */
-};
-
-/* The latest times that memory ran out (replay-oom.c). */
-struct mt_ooms {
-    struct mt_oom kept[MT_OOMS_KEPT];
-    uint64_t n;
-};
-
-/* Samples of the devices (replay-oom.c). */
-struct mt_samples {
-    struct mt_sample first[MT_DEVICES], last[MT_DEVICES];
-    struct mt_sample at[MT_DEVICES]; /* the nearest to the moment */
-    uint8_t awaited[MT_DEVICES];
-};
-
-/* The moment as it has passed (replay-lives.c). */
-struct mt_at_moment {
-    uint64_t event, time_ns; /* except peaks: each device has its own */
-    uint64_t device_ns[MT_DEVICES];
-    uint64_t communicators[MT_DEVICES]; /* of NCCL */
-    bool is_over;    /* not that of an out-of-memory: the last one counts, so it is taken again */
-    bool is_awaited; /* it is an event or a time, and has not passed */
-};
-
-/* Blocks around question.address (replay-lives.c). */
-struct mt_watched {
-    struct mt_block_copy last; /* size 0: none */
-    uint64_t n;
 };
 
 /* The event that is being replayed (replay.c). */
@@ -250,10 +144,6 @@ static inline bool mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned
 {
     return !replay->of_torch.now[slot].event;
 }
-
-/* Return whether CUDA's allocation may be a segment of PyTorch's allocator, by its call and size.
- * MT_SAW_SEGMENT: it is one. */
-bool mt_may_be_segment(const struct mt_replay *replay, const struct mt_block *memory);
 
 /* Return the last time that memory ran out; NULL: it never did. */
 static inline const struct mt_oom *mt_replay_last_oom(const struct mt_replay *replay)

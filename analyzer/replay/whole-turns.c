@@ -2,7 +2,7 @@
 #include "whole-turns.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
-#include "replay-parts.h"
+#include "number.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lives.h"
 #include "analyzer/classify/modules.h"
-#include "analyzer/replay/replay-parts.h"
+#include "analyzer/replay/replay.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
