@@ -3,7 +3,6 @@
 #ifndef MT_REPLAY_NUMBER_H
 #define MT_REPLAY_NUMBER_H
 
-
 struct mt_replay;
 
 /* Number the iterations, at the end: by ranges that are named so, or by the optimizer's steps and

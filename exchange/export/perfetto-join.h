@@ -4,7 +4,7 @@
 #define MT_PERFETTO_JOIN_H
 
 #include "export.h"
-#include "perfetto-parts.h"
+#include "perfetto-packets.h"
 
 #include <jansson.h>
 #include <stdint.h>

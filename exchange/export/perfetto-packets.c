@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "perfetto-parts.h"
+#include "perfetto-packets.h"
 
 #include <errno.h>
 

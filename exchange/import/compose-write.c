@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "compose-parts.h"
+#include "compose-write.h"
 
 void mt_compose_write(struct mt_composer *self, enum mt_kind kind, unsigned device, uint32_t thread,
                       uint32_t stack, const uint64_t arg[MT_EVENT_ARGS])

@@ -7,7 +7,7 @@
 #include "analyzer/support/room.h"
 #include "analyzer/support/search.h"
 #include "analyzer/trace/definitions.h"
-#include "compose-parts.h"
+#include "compose-write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "extents.h"
 #include "analyzer/support/grow.h"
-#include "compose-parts.h"
 
 #define LEAST_BLOCK 512u
 #define SMALL_REST (1u << 20) /* what is left of a large-pool block is split off if larger */

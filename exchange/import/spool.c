@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "compose-parts.h"
+#include "spool.h"
 
 #include <errno.h>
 #include <stdlib.h>

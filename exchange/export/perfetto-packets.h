@@ -4,8 +4,8 @@
  * perfetto.c write them: texts are interned; times are differences to the packet before, where that
  * can be. Tracks have numbers from 1.
  */
-#ifndef MT_PERFETTO_PARTS_H
-#define MT_PERFETTO_PARTS_H
+#ifndef MT_PERFETTO_PACKETS_H
+#define MT_PERFETTO_PACKETS_H
 
 #include "analyzer/query/texts.h"
 #include "exchange/encode/proto.h"
