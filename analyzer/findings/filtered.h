@@ -3,7 +3,7 @@
 #ifndef MT_FILTERED_H
 #define MT_FILTERED_H
 
-#include "analyzer/query/groups.h"
+#include "analyzer/query/query.h"
 #include "analyzer/query/sites.h"
 #include "analyzer/replay/replay.h"
 
