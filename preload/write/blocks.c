@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace's blocks: bytes in the file, and what the tail can drop since then. */
+#include "blocks.h"
 #include "preload/host/message.h"
 #include "preload/record/guard.h"
 #include "preload/record/recorder.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,19 +27,19 @@ void mt_writer_give_up(int rc, const char *doing)
 
 void mt_writer_fail(int rc)
 {
-    if (!mt_writer.is_beginning && mt_writer_is_shortage(rc))
+    if (!mt_writer.part.is_beginning && mt_writer_is_shortage(rc))
         mt_writer_begin_shortage(rc);
-    else if (!mt_writer.is_beginning)
+    else if (!mt_writer.part.is_beginning)
         mt_writer_give_up(rc, "write");
-    else if (!mt_writer.rc)
-        mt_writer.rc = rc;
+    else if (!mt_writer.part.rc)
+        mt_writer.part.rc = rc;
 }
 
 void mt_writer_append(const void *bytes, size_t size)
 {
-    if (!mt_writer_is_open() || !size || mt_writer.rc)
+    if (!mt_writer_is_open() || !size || mt_writer.part.rc)
         return;
-    if (mt_writer.is_short && !mt_writer.is_beginning)
+    if (mt_writer.shortage.error && !mt_writer.part.is_beginning)
         return; /* counted, but not written */
     /* What was read from lost pages may be anything. */
     int rc = mt_guard_has_lost() ? -EIO : mt_output_append(&mt_writer.output, bytes, size);
@@ -49,7 +50,7 @@ void mt_writer_append(const void *bytes, size_t size)
 void mt_writer_commit(void)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;
-    if (mt_writer.is_short) {
+    if (mt_writer.shortage.error) {
         mt_writer_count_shortage();
         mt_writer.chain = mt_writer.committed_chain;
     } else {
@@ -73,7 +74,7 @@ void mt_writer_end_block(void)
         mt_writer_fail(rc);
     else
         mt_writer_append(bytes, size);
-    if (mt_writer_is_open() && !mt_writer.is_beginning && !mt_writer.is_gathering)
+    if (mt_writer_is_open() && !mt_writer.part.is_beginning && !mt_writer.is_gathering)
         mt_writer_commit();
 }
 

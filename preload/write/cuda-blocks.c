@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA's live memory with an address, for the searches for holders: a table by address. Without
  * memory for it, what is newest is not known. */
+#include "cuda-blocks.h"
 #include "preload/holders/holders.h"
 #include "trace-format/cuda-apis.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 #include <stdlib.h>
 

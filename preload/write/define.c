@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Write definitions: the meanings of events' ids, threads, and facts about the run. */
+#include "define.h"
+#include "blocks.h"
+#include "iterations.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
+#include "source-loop.h"
 #include "trace-format/meaning/marks.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,21 +50,16 @@ static void define_thread(const struct mt_known_thread *thread)
 /* Remember a thread, to define it in later segments too. */
 static void remember_thread(const struct mt_known_thread *thread)
 {
-    if (mt_writer.n_threads == mt_writer.threads_capacity) {
-        size_t capacity = 2 * mt_writer.n_threads + 16;
-        struct mt_known_thread *threads = realloc(mt_writer.threads, capacity * sizeof *threads);
+    if (mt_writer.defined.n_threads == mt_writer.defined.threads_capacity) {
+        size_t capacity = 2 * mt_writer.defined.n_threads + 16;
+        struct mt_known_thread *threads =
+            realloc(mt_writer.defined.threads, capacity * sizeof *threads);
         if (!threads)
             return; /* it will lack a name */
-        mt_writer.threads = threads;
-        mt_writer.threads_capacity = capacity;
+        mt_writer.defined.threads = threads;
+        mt_writer.defined.threads_capacity = capacity;
     }
-    mt_writer.threads[mt_writer.n_threads++] = *thread;
-}
-
-void mt_writer_define_threads(void)
-{
-    for (size_t i = 0; i < mt_writer.n_threads; i++)
-        define_thread(&mt_writer.threads[i]);
+    mt_writer.defined.threads[mt_writer.defined.n_threads++] = *thread;
 }
 
 static void meet_thread(const struct mt_thread *thread)
@@ -77,9 +76,10 @@ static void define_left_out(void)
 {
     char text[128];
     int n = snprintf(text, sizeof text, "left_out=");
-    if (!mt_intern_full(text + n, sizeof text - (size_t)n) || !strcmp(text, mt_writer.left_out))
+    if (!mt_intern_full(text + n, sizeof text - (size_t)n) ||
+        !strcmp(text, mt_writer.defined.left_out))
         return;
-    strcpy(mt_writer.left_out, text);
+    strcpy(mt_writer.defined.left_out, text);
     mt_writer_define_info(NULL, text, strlen(text));
 }
 
@@ -95,13 +95,13 @@ static void define_loops(const struct mt_definition *frame)
     const char *path = mt_intern_text(frame->frame.file, &size),
                *name = mt_intern_text(frame->frame.function, &function_size);
     if (!size || *path != '/' || size >= sizeof file || !frame->frame.line ||
-        mt_writer.n_loops == LOOPS_MOST)
+        mt_writer.defined.n_loops == LOOPS_MOST)
         return;
     snprintf(file, sizeof file, "%.*s", (int)size, path);
     snprintf(function, sizeof function, "%.*s", (int)function_size, name);
     if (mt_frame_marks(function, file) & MT_MARK_FRAMEWORK)
         return;
-    mt_writer.n_loops++;
+    mt_writer.defined.n_loops++;
     mt_describe_line(file, frame->frame.line, &line);
     if (!line.is_known)
         return;
@@ -127,7 +127,7 @@ void mt_writer_define(void)
             mt_writer.mark.threads = thread->id;
         }
     }
-    while (mt_intern_read(&mt_writer.known, &definition)) {
+    while (mt_intern_read(&mt_writer.defined.known, &definition)) {
         define(&definition);
         if (definition.kind == MT_DEF_FRAME)
             define_loops(&definition);
@@ -135,4 +135,14 @@ void mt_writer_define(void)
     define_left_out();
     mt_writer.mark.journal = journal;
     mt_writer_end_block();
+}
+
+void mt_writer_define_again(void)
+{
+    for (size_t i = 0; i < mt_writer.defined.n_threads; i++)
+        define_thread(&mt_writer.defined.threads[i]);
+    memset(&mt_writer.defined.known, 0, sizeof mt_writer.defined.known);
+    mt_writer.defined.n_loops = 0;
+    *mt_writer.defined.left_out = '\0';
+    mt_writer_define();
 }

@@ -1,15 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read the rings in the order of time, and write the events. */
+#include "drain.h"
+#include "blocks.h"
+#include "cuda-blocks.h"
 #include "device-watch.h"
+#include "holder-events.h"
+#include "iterations.h"
+#include "limits.h"
+#include "preload/holders/holders.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "preload/record/guard.h"
 #include "preload/record/recorder.h"
-#include "writer-parts.h"
+#include "preload/uses/used-blocks.h"
+#include "writer-state.h"
 
 #include <errno.h>
 
 #define MOST_AT_ONCE 128u
+#define MOST_SHORTAGES 3u /* whose live blocks are written */
+
+/* --- the window of a light recording ------------------------------------------------------- */
+
+/* Keep everything from here on: the live memory is unknown. */
+static void keep_all(int rc)
+{
+    if (mt_writer.selection)
+        mt_selection_give_up(mt_writer.selection, mt_writer_put);
+    mt_writer_keep_all(rc);
+}
+
+static void end_window(bool is_last)
+{
+    int rc = mt_writer.selection
+                 ? mt_selection_end(mt_writer.selection, mt_writer.live, is_last, mt_writer_put)
+                 : 0;
+    if (rc)
+        keep_all(rc);
+}
+
+static void add_to_window(const struct mt_event *event)
+{
+    int rc = mt_selection_add(mt_writer.selection, event);
+    if (rc == -EAGAIN) {
+        end_window(false);
+        rc = mt_writer.selection ? mt_selection_add(mt_writer.selection, event) : 0;
+    }
+    if (rc)
+        keep_all(rc);
+}
+
+/* --- events --------------------------------------------------------------------------------- */
 
 /* Update the live memory. */
 static void follow(const struct mt_event *events, size_t n)
@@ -43,10 +83,50 @@ static void write_events(struct mt_event *events, size_t n, uint64_t kinds)
     mt_limits_note(events, n, kinds, mt_writer.seen);
     count(events, n, kinds);
     while (i < n && mt_writer.selection)
-        mt_writer_add_to_window(&events[i++]);
+        add_to_window(&events[i++]);
     follow(events + i, n - i);
     mt_writer_put_all(events + i, n - i);
 }
+
+/* --- uses of blocks: each block's in front of its free; those of live blocks when memory runs
+ * out, when memtap save requests it, and at the end ------------------------------------------ */
+
+static void write_some(struct mt_event *events, unsigned n)
+{
+    uint64_t kinds = 0;
+    for (unsigned i = 0; i < n; i++)
+        kinds |= 1ull << events[i].kind;
+    if (n)
+        write_events(events, n, kinds);
+}
+
+static void write_live_uses(uint64_t time_ns)
+{
+    mt_used_blocks_each(mt_writer.used, time_ns, write_some);
+}
+
+/* Write events, with the uses of blocks that end in front of their frees. */
+static void write_with_uses(struct mt_event *events, size_t n)
+{
+    struct mt_event out[MOST_AT_ONCE + MT_USES_OF_BLOCK];
+    unsigned n_out = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool is_hidden;
+        bool is_shortage = events[i].kind == MT_OOM && mt_writer.shortages++ < MOST_SHORTAGES;
+        n_out += mt_used_blocks_event(mt_writer.used, &events[i], out + n_out, &is_hidden);
+        if (n_out >= MOST_AT_ONCE || is_shortage) {
+            write_some(out, n_out);
+            n_out = 0;
+        }
+        if (is_shortage)
+            write_live_uses(events[i].time_ns);
+        if (!is_hidden)
+            out[n_out++] = events[i];
+    }
+    write_some(out, n_out);
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
 
 /* Round the times as they are written. Return the kinds of the events. */
 static uint64_t round_times(struct mt_event *events, size_t n)
@@ -77,7 +157,7 @@ static void write_collected(void)
         if (kinds & MT_CUDA_BLOCK_KINDS)
             mt_cuda_blocks_note(events, n);
         if (MT_UNLIKELY(mt_writer.used != NULL))
-            mt_use_events_write(events, n, write_events);
+            write_with_uses(events, n);
         else
             write_events(events, n, kinds);
     }
@@ -112,6 +192,37 @@ static void write_losses(bool is_last)
     }
 }
 
+/* --- memtap save and memtap stop send their requests through the tail: no signal, file or thread
+ * of the host is involved ------------------------------------------------------------------- */
+
+/* Accept a request before a drain, and answer it after the drain. Return whether there is a new
+ * one. */
+static bool accept_request(void)
+{
+    uint32_t iterations;
+    bool wants_holders, wants_stop;
+    if (!mt_writer_is_open() || mt_guard_has_lost() ||
+        !mt_tail_accept_request(&iterations, &wants_holders, &wants_stop))
+        return false;
+    mt_writer.has_request = true;
+    mt_writer.has_to_rest = wants_stop;
+    if (mt_writer.selection)
+        mt_selection_write_all(mt_writer.selection, mt_now() - mt_writer.start_ns, iterations);
+    if (wants_holders)
+        mt_holders_search(MT_HOLDERS_REQUESTED);
+    return true;
+}
+
+static void answer_request(bool is_new)
+{
+    bool is_over = !mt_writer.selection || !mt_selection_writes_iterations(mt_writer.selection);
+    if (!mt_writer.has_request || !(is_new || is_over) || !mt_writer_is_open() ||
+        mt_holders_are_sought())
+        return;
+    mt_tail_answer(is_over);
+    mt_writer.has_request = !is_over;
+}
+
 static void check_tail(void)
 {
     int rc = mt_writer_is_open() ? mt_threads_check_tail() : 0;
@@ -132,7 +243,7 @@ void mt_writer_drain(bool is_last)
         mt_writer_give_up(-EIO, "write");
     if (!mt_guard_has_lost())
         mt_tail_set_alive();
-    bool is_requested = mt_writer_accept_request();
+    bool is_requested = accept_request();
     uint64_t until_ns = mt_now();
     int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
     if (rc && is_last && mt_writer_is_open())
@@ -148,15 +259,15 @@ void mt_writer_drain(bool is_last)
     mt_cuda_blocks_tell(until_ns);
     write_losses(is_last);
     if (mt_writer.used && (is_last || is_requested))
-        mt_use_events_write_live(write_events);
+        write_live_uses(mt_writer.last_ns);
     mt_holder_events_write(write_events);
-    mt_writer_end_window(is_last);
+    end_window(is_last);
     mt_writer.is_gathering = false;
     mt_writer_end_block();
     if (mt_writer_is_open())
         mt_writer_turn_segment();
     if (mt_writer_is_open())
         mt_order_release(&mt_writer.order);
-    mt_writer_answer_request(is_requested);
+    answer_request(is_requested);
     mt_watch_request_samples();
 }

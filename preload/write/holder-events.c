@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of a search for holders, as events. */
+#include "holder-events.h"
 #include "preload/holders/holders.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 /* What paths may use of the room for all strings (intern.h): other names need it, too. */
 #define MOST_TEXT (3u << 19)

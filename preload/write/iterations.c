@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Count iterations, to stop after so many. A recording that does not want that has none of this. */
+#include "iterations.h"
 #include "preload/host/memory.h"
 #include "preload/host/settings.h"
 #include "preload/selection/phases.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 static struct watch {
     struct mt_selection_phases phases;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the writer is the last thread of the process, and how the process then ends. */
+#include "last-thread.h"
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/read-file.h"
 #include "preload/record/process-end.h"
 #include "preload/record/recorder.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 #include <errno.h>
 #include <stdbool.h>

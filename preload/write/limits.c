@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "limits.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "preload/record/intern.h"
-#include "writer-parts.h"
+#include "source-loop.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "old-runs.h"
 #include "output.h"
 #include "preload/host/memory.h"
 #include "preload/host/own-file.h"
@@ -9,7 +10,6 @@
 #include "trace-format/block.h"
 #include "trace-format/encoder.h"
 #include "trace-format/tail.h"
-#include "writer-parts.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "order.h"
 #include "device-watch.h"
 #include "preload/record/cache.h"
 #include "preload/record/tail.h"
 #include "preload/record/wake.h"
-#include "writer-parts.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Create the files of a bounded trace: each can be read without earlier ones. */
+#include "segments.h"
+#include "blocks.h"
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "trace-format/block.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,20 +43,20 @@ void mt_writer_append_header(uint64_t older_id)
 static int write_carried(const struct mt_event *event)
 {
     int rc = mt_encoder_carried(mt_writer.encoder, event);
-    mt_writer.here.carried++;
+    mt_writer.part.here.carried++;
     if (!rc && mt_encoder_full(mt_writer.encoder))
         mt_writer_end_block();
-    return rc ? rc : mt_writer.rc;
+    return rc ? rc : mt_writer.part.rc;
 }
 
 static void define_dropped(void)
 {
     char text[96];
     int n = snprintf(text, sizeof text, "dropped=%llu events before %llu.%03llu s",
-                     (unsigned long long)mt_writer.older.events,
-                     (unsigned long long)(mt_writer.older.time_ns / 1000000000u),
-                     (unsigned long long)(mt_writer.older.time_ns / 1000000u % 1000u));
-    if (mt_writer.older.events)
+                     (unsigned long long)mt_writer.part.older.events,
+                     (unsigned long long)(mt_writer.part.older.time_ns / 1000000000u),
+                     (unsigned long long)(mt_writer.part.older.time_ns / 1000000u % 1000u));
+    if (mt_writer.part.older.events)
         mt_writer_define_info(NULL, text, (size_t)n);
 }
 
@@ -63,11 +65,7 @@ static void write_past(void)
 {
     mt_writer.info->collect(mt_writer.start_ns, mt_writer_define_info, NULL);
     define_dropped();
-    mt_writer_define_threads();
-    memset(&mt_writer.known, 0, sizeof mt_writer.known);
-    mt_writer.n_loops = 0;
-    *mt_writer.left_out = '\0';
-    mt_writer_define();
+    mt_writer_define_again();
     int rc = mt_live_each(mt_writer.live, write_carried);
     if (rc)
         mt_writer_fail(rc);
@@ -80,11 +78,11 @@ static void write_shortage(void)
     struct mt_event loss = {.time_ns = mt_writer.last_ns,
                             .kind = MT_LOST,
                             .device = MT_NO_DEVICE,
-                            .LOST = {mt_writer.unwritten}};
-    if (!mt_writer.unwritten)
+                            .LOST = {mt_writer.shortage.events}};
+    if (!mt_writer.shortage.events)
         return;
-    mt_writer.order.slotless += mt_writer.unwritten;
-    mt_writer.so_far.lost += mt_writer.unwritten;
+    mt_writer.order.slotless += mt_writer.shortage.events;
+    mt_writer.so_far.lost += mt_writer.shortage.events;
     mt_writer.so_far.events++;
     int rc = mt_encoder_event(mt_writer.encoder, &loss);
     if (rc)
@@ -99,8 +97,8 @@ static void replace(struct mt_output *old)
     mt_writer.mark.trace_size = mt_writer.output.size;
     unsigned index = mt_tail_mark(&mt_writer.mark);
     mt_order_note(&mt_writer.order, index);
-    mt_writer.rc = mt_output_replace(old, &mt_writer.output);
-    if (mt_writer.rc)
+    mt_writer.part.rc = mt_output_replace(old, &mt_writer.output);
+    if (mt_writer.part.rc)
         return;
     mt_writer.output = *old;
     mt_tail_turn(&mt_writer.mark);
@@ -114,25 +112,25 @@ void mt_writer_turn_segment(void)
     static struct mt_output old; /* large */
     struct mt_tail_mark mark = mt_writer.mark;
     struct mt_chain chain = mt_writer.chain;
-    struct mt_intern_position known = mt_writer.known;
-    struct mt_trace_part older = mt_writer.older, here = mt_writer.here;
-    bool is_large = mt_writer.output.size - here.base >= mt_settings.keep_bytes;
-    if (!mt_writer.live || (mt_writer.is_short ? !mt_writer_may_try() : !is_large))
+    struct mt_intern_position known = mt_writer.defined.known;
+    struct mt_trace_parts before = mt_writer.part;
+    bool is_large = mt_writer.output.size - before.here.base >= mt_settings.keep_bytes;
+    if (!mt_writer.live || (mt_writer.shortage.error ? !mt_writer_may_try() : !is_large))
         return;
     old = mt_writer.output;
-    mt_writer.is_beginning = true;
-    mt_writer.rc = mt_output_open_next(&old, &mt_writer.output);
-    mt_writer.older = here;
-    mt_writer.here =
+    mt_writer.part.is_beginning = true;
+    mt_writer.part.rc = mt_output_open_next(&old, &mt_writer.output);
+    mt_writer.part.older = before.here;
+    mt_writer.part.here =
         (struct mt_trace_part){.events = mt_writer.so_far.events, .time_ns = mt_writer.last_ns};
     mt_writer_append_header(mark.trace_id);
     write_past();
     write_shortage();
-    mt_writer.here.base = mt_writer.output.size;
-    if (!mt_writer.rc)
+    mt_writer.part.here.base = mt_writer.output.size;
+    if (!mt_writer.part.rc)
         replace(&old);
-    mt_writer.is_beginning = false;
-    if (!mt_writer.rc) {
+    mt_writer.part.is_beginning = false;
+    if (!mt_writer.part.rc) {
         mt_watch_forget();
         mt_writer_end_shortage();
         return;
@@ -141,16 +139,14 @@ void mt_writer_turn_segment(void)
     mt_writer.output = old;
     mt_writer.mark = mark;
     mt_writer.chain = chain;
-    mt_writer.known = known;
-    mt_writer.older = older;
-    mt_writer.here = here;
+    mt_writer.defined.known = known;
+    int rc = mt_writer.part.rc;
+    mt_writer.part = before;
     mt_writer_forget_shortage();
-    int rc = mt_writer.rc;
-    mt_writer.rc = 0;
     if (mt_writer_is_shortage(rc))
         mt_writer_begin_shortage(rc);
     else
         mt_writer_keep_all(rc);
-    if (mt_writer.is_short && !mt_writer.live)
-        mt_writer_fail(-mt_writer.is_short); /* no segment will come */
+    if (mt_writer.shortage.error && !mt_writer.live)
+        mt_writer_fail(-mt_writer.shortage.error); /* no segment will come */
 }

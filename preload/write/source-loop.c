@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "source-loop.h"
 #include "preload/host/read-file.h"
-#include "writer-parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The beginning and the end of the trace. */
+#include "trace.h"
+#include "blocks.h"
 #include "device-watch.h"
+#include "drain.h"
+#include "iterations.h"
+#include "limits.h"
 #include "preload/holders/holders.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "preload/record/switch.h"
 #include "preload/uses/used-blocks.h"
-#include "writer-parts.h"
+#include "writer-state.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -79,10 +84,11 @@ static void close_trace(void)
     const unsigned char *bytes;
     size_t size;
     struct mt_end end = {mt_writer.last_ns,
-                         mt_writer.so_far.events - mt_writer.older.events + mt_writer.older.carried,
+                         mt_writer.so_far.events - mt_writer.part.older.events +
+                             mt_writer.part.older.carried,
                          mt_writer.so_far.lost};
-    if (mt_writer_is_open() && mt_writer.is_short)
-        mt_writer_give_up(-mt_writer.is_short, "finish");
+    if (mt_writer_is_open() && mt_writer.shortage.error)
+        mt_writer_give_up(-mt_writer.shortage.error, "finish");
     if (!mt_writer_is_open())
         return; /* the tail has the rest */
     bool is_reported = mt_writer_sign_manifest(mt_writer_cpu_ns());
@@ -133,7 +139,7 @@ void mt_writer_forget(void)
     free(mt_writer.order.source);
     free(mt_writer.order.thread);
     free(mt_writer.order.next);
-    free(mt_writer.threads);
+    free(mt_writer.defined.threads);
     mt_iterations_end();
     mt_limits_reset();
     memset((char *)&mt_writer + offsetof(struct mt_writer, output), 0,

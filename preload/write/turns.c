@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "turns.h"
+#include "drain.h"
+#include "limits.h"
 #include "preload/host/memory.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/own-stack.h"
 #include "preload/host/settings.h"
 #include "preload/record/lock.h"
 #include "preload/record/wake.h"
-#include "writer-parts.h"
+#include "trace.h"
+#include "writer-state.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer.h"
 #include "device-watch.h"
+#include "drain.h"
+#include "iterations.h"
+#include "last-thread.h"
+#include "limits.h"
+#include "old-runs.h"
 #include "preload/host/message.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/own-malloc.h"
@@ -11,7 +16,9 @@
 #include "preload/record/recorder.h"
 #include "preload/record/tail.h"
 #include "preload/record/wake.h"
-#include "writer-parts.h"
+#include "trace.h"
+#include "turns.h"
+#include "writer-state.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads events from the rings, orders them, and writes the trace: in a thread of its own, or in
- * turns (writer-parts.h). */
+ * turns (turns.h). */
 #ifndef MT_PRELOAD_WRITER_H
 #define MT_PRELOAD_WRITER_H
 

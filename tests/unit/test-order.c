@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads put, one takes: every event comes once, each thread's in its order, all by time. */
 #include "preload/record/wake.h"
-#include "preload/write/writer-parts.h"
+#include "preload/write/order.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The innermost loop around a line of Python: one that is counted, or one that waits. */
-#include "preload/write/writer-parts.h"
+#include "preload/write/source-loop.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the writer's files share. */
+#include "writer-state.h"
 #include "preload/record/wake.h"
-#include "writer-parts.h"
 
 #include <limits.h>
 
