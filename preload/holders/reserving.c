@@ -111,15 +111,15 @@ static uint32_t find_variables(struct mt_thread *self)
     if (!holding || !mt_python_stack(self))
         return 0;
     growth->n_places = 0;
-    for (unsigned i = 1; i <= self->n_known && !self->known[i].object; i++) {
-        uint64_t frame = self->words[i].frame;
-        if (!mt_is_python_frame(layout, frame) || self->known[i].is_hidden ||
+    for (unsigned i = 1; i <= self->frames.n && !self->frames.known[i].object; i++) {
+        uint64_t frame = self->frames.words[i].frame;
+        if (!mt_is_python_frame(layout, frame) || self->frames.known[i].is_hidden ||
             growth->n_places == PLACES)
             continue;
         if (is_constructor(layout, frame))
             break;
         growth->place[growth->n_places++] = place_of(layout, holding, frame);
-        stack = self->known[i].stack;
+        stack = self->frames.known[i].stack;
     }
     return stack;
 }

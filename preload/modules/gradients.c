@@ -110,24 +110,25 @@ void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *s
     new.replaced = mt_impl_place(to_pointer(new.before)).address;
     if (new.slot - new.meta >= META_SIZE)
         return; /* another layout */
-    if (self->n_gradients == MT_GRADIENTS)
+    if (self->pending.n_gradients == MT_GRADIENTS)
         mt_gradients_scan(self);
-    if (self->n_gradients == MT_GRADIENTS) /* none has changed: drop the oldest */
-        memmove(self->gradient, self->gradient + 1, --self->n_gradients * sizeof *self->gradient);
-    self->gradient[self->n_gradients++] = new;
+    if (self->pending.n_gradients == MT_GRADIENTS) /* none has changed: drop the oldest */
+        memmove(self->gradients.waiting, self->gradients.waiting + 1,
+                --self->pending.n_gradients * sizeof *self->gradients.waiting);
+    self->gradients.waiting[self->pending.n_gradients++] = new;
 }
 
 void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *gradient)
 {
-    unsigned i = self->n_gradients;
-    while (i && self->gradient[i - 1].leaf != to_number(leaf))
+    unsigned i = self->pending.n_gradients;
+    while (i && self->gradients.waiting[i - 1].leaf != to_number(leaf))
         i--;
     if (!i)
         return;
-    remember(to_number(gradient), self->gradient[i - 1].slot);
-    memmove(&self->gradient[i - 1], &self->gradient[i],
-            (self->n_gradients - i) * sizeof *self->gradient);
-    self->n_gradients--;
+    remember(to_number(gradient), self->gradients.waiting[i - 1].slot);
+    memmove(&self->gradients.waiting[i - 1], &self->gradients.waiting[i],
+            (self->pending.n_gradients - i) * sizeof *self->gradients.waiting);
+    self->pending.n_gradients--;
 }
 
 static bool is_object_of(uint64_t object, uint64_t impl)
@@ -253,15 +254,15 @@ void mt_gradients_scan(struct mt_thread *self)
 {
     struct mt_gradient waiting[MT_GRADIENTS];
     uint64_t address[MT_GRADIENTS], now[MT_GRADIENTS], meta[MT_GRADIENTS];
-    unsigned n = self->n_gradients, changed = 0;
-    memcpy(waiting, self->gradient, n * sizeof *waiting);
+    unsigned n = self->pending.n_gradients, changed = 0;
+    memcpy(waiting, self->gradients.waiting, n * sizeof *waiting);
     for (unsigned i = 0; i < n; i++)
         address[i] = waiting[i].slot;
-    self->n_gradients = 0;
+    self->pending.n_gradients = 0;
     read_words(address, now, n);
     for (unsigned i = 0; i < n; i++)
         if (now[i] == waiting[i].before && ++waiting[i].looks < MOST_SCANS) {
-            self->gradient[self->n_gradients++] = waiting[i];
+            self->gradients.waiting[self->pending.n_gradients++] = waiting[i];
         } else if (now[i] != waiting[i].before && is_tensor(now[i])) {
             address[changed] = place_of_meta(to_pointer(waiting[i].leaf));
             now[changed] = now[i];

@@ -22,15 +22,15 @@ void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *s
 /* Note that the thread has recorded this gradient of the leaf: it need not be read. */
 void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *gradient);
 
-/* Record the changed gradients. Call if self->n_gradients is not 0. */
+/* Record the changed gradients. Call if self->pending.n_gradients is not 0. */
 void mt_gradients_scan(struct mt_thread *self);
 
 /* Return whether this is the data of the gradient that the thread has just replaced, and no module
  * is to be read: what an optimizer has after its step can wait, too. */
 static inline bool mt_is_replaced_gradient(const struct mt_thread *self, uint64_t address)
 {
-    return self->n_gradients && !self->called.object &&
-           self->gradient[self->n_gradients - 1].replaced == address;
+    return self->pending.n_gradients && !self->pending.called.object &&
+           self->gradients.waiting[self->pending.n_gradients - 1].replaced == address;
 }
 
 /* Return whether the tensor is a leaf's gradient, among those seen last. */

@@ -231,8 +231,8 @@ void mt_module_members_earn(void)
 static void earn_by_events(struct mt_thread *self)
 {
     uint64_t put = mt_ring_put(&self->ring);
-    uint64_t modules = (put - self->members_at) / WORDS_EACH;
-    self->members_at += modules * WORDS_EACH;
+    uint64_t modules = (put - self->modules.read_at) / WORDS_EACH;
+    self->modules.read_at += modules * WORDS_EACH;
     earn((int64_t)modules);
 }
 

@@ -36,7 +36,7 @@ MT_HOT_CODE uint32_t mt_node_name(struct mt_thread *self, const void *node)
     memcpy(&vtable, node, sizeof vtable);
     /* A vtable lives as long as its library, so its address identifies the type. */
     struct mt_key key = {.a = (uint64_t)(uintptr_t)vtable};
-    struct mt_node_type *type = &self->node_type[(key.a >> 4 ^ key.a >> 10) % MT_NODE_TYPES];
+    struct mt_node_type *type = &self->nodes.type[(key.a >> 4 ^ key.a >> 10) % MT_NODE_TYPES];
     if (MT_LIKELY(type->vtable == key.a))
         return type->name;
     uint32_t id = mt_cache_find(&names, &key);

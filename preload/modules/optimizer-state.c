@@ -253,8 +253,8 @@ static struct seen *load_optimizer(uint64_t optimizer, uint64_t *n)
 static void earn(struct mt_thread *self, uint64_t new_entries)
 {
     uint64_t put = mt_ring_put(&self->ring);
-    uint64_t objects = (put - self->optimizers_at) / WORDS_EACH;
-    self->optimizers_at += objects * WORDS_EACH;
+    uint64_t objects = (put - self->steps.read_at) / WORDS_EACH;
+    self->steps.read_at += objects * WORDS_EACH;
     if (atomic_load_explicit(&optimizers.left, memory_order_relaxed) < MOST_SAVED)
         atomic_fetch_add_explicit(&optimizers.left, (int64_t)(objects + new_entries * OF_ENTRY),
                                   memory_order_relaxed);
@@ -346,48 +346,49 @@ static void record_state(struct mt_thread *self, uint64_t optimizer)
 
 void mt_optimizers_record(struct mt_thread *self)
 {
-    for (unsigned i = 0; i < self->n_ended; i++)
-        record_state(self, self->ended[i]);
-    self->n_ended = 0;
+    for (unsigned i = 0; i < self->steps.n_ended; i++)
+        record_state(self, self->steps.ended[i]);
+    self->steps.n_ended = 0;
 }
 
 static void end_last(struct mt_thread *self)
 {
-    const struct mt_running_step *step = &self->step[--self->n_steps];
-    if (self->n_ended < MT_STEPS)
-        self->ended[self->n_ended++] = step->optimizer;
+    const struct mt_running_step *step = &self->steps.running[--self->pending.n_steps];
+    if (self->steps.n_ended < MT_STEPS)
+        self->steps.ended[self->steps.n_ended++] = step->optimizer;
 }
 
 void mt_optimizer_steps(struct mt_thread *self, unsigned i)
 {
-    const struct mt_known_frame *known = &self->known[i];
-    while (self->n_steps && self->step[self->n_steps - 1].at > i)
+    const struct mt_known_frame *known = &self->frames.known[i];
+    while (self->pending.n_steps && self->steps.running[self->pending.n_steps - 1].at > i)
         end_last(self);
-    if (self->n_steps && self->step[self->n_steps - 1].at == i) {
-        if (self->step[self->n_steps - 1].optimizer == known->object)
+    if (self->pending.n_steps && self->steps.running[self->pending.n_steps - 1].at == i) {
+        if (self->steps.running[self->pending.n_steps - 1].optimizer == known->object)
             return;
         end_last(self);
     }
-    if (self->n_steps < MT_STEPS)
-        self->step[self->n_steps++] = (struct mt_running_step){known->object, i};
+    if (self->pending.n_steps < MT_STEPS)
+        self->steps.running[self->pending.n_steps++] = (struct mt_running_step){known->object, i};
 }
 
 static bool has_ended(const struct mt_thread *self, const struct mt_running_step *step, unsigned n)
 {
-    return n < step->at || !self->known[step->at].is_step ||
-           self->known[step->at].object != step->optimizer;
+    return n < step->at || !self->frames.known[step->at].is_step ||
+           self->frames.known[step->at].object != step->optimizer;
 }
 
 void mt_optimizers_follow(struct mt_thread *self, unsigned n)
 {
-    while (self->n_steps && has_ended(self, &self->step[self->n_steps - 1], n))
+    while (self->pending.n_steps &&
+           has_ended(self, &self->steps.running[self->pending.n_steps - 1], n))
         end_last(self);
 }
 
 void mt_optimizers_scan(struct mt_thread *self)
 {
-    for (unsigned i = 0; i < self->n_steps; i++)
-        go_through(self, self->step[i].optimizer);
+    for (unsigned i = 0; i < self->pending.n_steps; i++)
+        go_through(self, self->steps.running[i].optimizer);
 }
 
 void mt_optimizers_reset(void)

@@ -5,13 +5,13 @@
 
 void mt_read_objects_slow(struct mt_thread *self)
 {
-    self->has_to_read = false;
-    if (self->called.object)
-        mt_module_members_scan(self, self->called.object, self->called.is_new,
-                               self->called.is_moved);
-    self->called.object = 0;
-    if (self->n_ended)
+    self->pending.has_to_read = false;
+    if (self->pending.called.object)
+        mt_module_members_scan(self, self->pending.called.object, self->pending.called.is_new,
+                               self->pending.called.is_moved);
+    self->pending.called.object = 0;
+    if (self->steps.n_ended)
         mt_optimizers_record(self);
-    if (self->n_gradients)
+    if (self->pending.n_gradients)
         mt_gradients_scan(self);
 }

@@ -21,7 +21,7 @@ void mt_read_objects_slow(struct mt_thread *self) __attribute__((cold));
 /* Read the objects that the thread has noted. Call between mt_enter and mt_leave. */
 static inline void mt_read_objects(struct mt_thread *self)
 {
-    if (MT_UNLIKELY(self->has_to_read))
+    if (MT_UNLIKELY(self->pending.has_to_read))
         mt_read_objects_slow(self);
 }
 
@@ -29,7 +29,7 @@ static inline void mt_read_objects(struct mt_thread *self)
  * read until other leaves have lost theirs, too: many are read in one system call. */
 static inline void mt_read_objects_at_free(struct mt_thread *self, uint64_t address)
 {
-    if (MT_UNLIKELY(self->has_to_read) && !mt_is_replaced_gradient(self, address))
+    if (MT_UNLIKELY(self->pending.has_to_read) && !mt_is_replaced_gradient(self, address))
         mt_read_objects_slow(self);
 }
 

@@ -313,10 +313,10 @@ void mt_thread_leave(struct mt_thread *self)
         uint32_t id = self->id;
         atomic_compare_exchange_strong(&self->holds[--self->n_holds]->by, &id, 0);
     }
-    self->follow_up = self->n_ended = self->n_known = 0;
-    self->known[0].stack = 0; /* a gap, which would be part of all further stacks */
-    self->called.object = 0;
-    self->has_to_read = false;
+    self->pending.follow_up = self->steps.n_ended = self->frames.n = 0;
+    self->frames.known[0].stack = 0; /* a gap, which would be part of all further stacks */
+    self->pending.called.object = 0;
+    self->pending.has_to_read = false;
     memset(&self->foresight, 0, sizeof self->foresight);
     atomic_store_explicit(&ring->put, mt_ring_put(ring), memory_order_release);
     lose(self, 1);

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "preload/host/stack-bounds.h"
 #include "ring.h"
+#include "thread-parts.h"
 #include "trace-format/likely.h"
 #include "walks.h"
 
@@ -44,71 +45,6 @@ void mt_exclusive_release(struct mt_exclusive *part);
 
 bool mt_exclusive_is_mine(const struct mt_exclusive *part);
 
-/* Python frames kept, as many as Python allows by default (sys.getrecursionlimit). Deeper stacks
- * keep the outermost MT_STACK_OUTER frames and the innermost ones. */
-#define MT_STACK_DEPTH 1024u
-#define MT_STACK_OUTER 64u
-
-/* What identifies a frame of the stack that this thread recorded last (python-frames.c). These
- * words are compared at each event: four frames per cache line. */
-struct mt_frame_words {
-    uint64_t frame, instruction; /* instruction has MT_BY_OBJECT set if the object counts, too */
-};
-
-#define MT_BY_OBJECT (UINT64_C(1) << 63)
-
-/* What is known about the same frame. */
-struct mt_known_frame {
-    uint64_t code;     /* as the frame has it */
-    uint64_t object;   /* the first argument, if it is a torch.nn module */
-    uint32_t stamp;    /* of the code (code-deaths.h) */
-    uint32_t stack;    /* id of the stack that ends with this frame */
-    uint32_t module;   /* the module that the frame runs for (python-modules.h) */
-    uint8_t is_lost;   /* it has no id: the tables are full */
-    uint8_t is_step;   /* the object is an optimizer and this frame its step */
-    uint8_t is_hidden; /* CPython does not show it */
-    uint8_t in_cache;  /* its role for KV caches: the bits below */
-};
-
-/* The roles of frames for KV caches (kv-cache.h). */
-enum {
-    MT_MAKES_CACHE = 1, /* tensors created in the frame and its callees belong to a cache */
-    MT_MAKES_ROOM = 2,  /* some of them may */
-    MT_KNOWS_ROOM = 4,  /* the frame's object knows the capacity */
-};
-
-/* An optimizer step around the thread's last event (optimizer-state.h). */
-#define MT_STEPS 4u
-struct mt_running_step {
-    uint64_t optimizer;
-    unsigned at; /* in known */
-};
-
-/* A leaf whose gradient may change, or has changed since the thread's last event (gradients.h). */
-#define MT_GRADIENTS 32u
-struct mt_gradient {
-    uint64_t leaf, meta; /* addresses of its TensorImpl and its autograd data*/
-    uint64_t slot;       /* address of the gradient within that */
-    uint64_t before;     /* its old value*/
-    uint64_t replaced;   /* address of the old gradient's data; 0: none */
-    unsigned looks;      /* checks since */
-};
-
-/* A type of autograd node that the thread has run (node-names.h). */
-#define MT_NODE_TYPES 64u
-struct mt_node_type {
-    uint64_t vtable; /* 0: none */
-    uint32_t name;
-};
-
-/* The origin of the thread's last alloc (torch/requests.h). */
-struct mt_thread_request {
-    uint64_t stream, pool;
-    uint64_t shared; /* the last known pool of this device whose blocks all share; 0: none */
-    int device;
-    uint32_t thread; /* id of the thread; 0: there was none */
-};
-
 struct mt_thread {
     struct mt_own_ring ring; /* first, because it is mapped */
     uint32_t id, os_thread;  /* in the trace, of the kernel */
@@ -117,44 +53,21 @@ struct mt_thread {
     _Atomic int is_over; /* the thread has ended: drain its ring and free it */
     struct mt_thread *next;
     MT_BEGIN_LINE uint64_t last_ns; /* time of the last event that the writer read */
-    /* From here on, used by the thread only. */
+    /* From here on, used by the thread only. The last parts belong to other files (thread-parts.h).
+     */
     MT_BEGIN_LINE struct mt_exclusive
         *holds[MT_MOST_ACQUIRED]; /* parts that it holds (mt_exclusive_acquire) */
     unsigned n_holds;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
     struct mt_thread_request request;
-    struct mt_walk walk;  /* not on the thread's stack, which may be 16 KiB */
-    uint64_t code_deaths; /* as of its last event (code-deaths.h) */
-    uint32_t last_stack;  /* last one looked up (cache.h) */
-    union {
-        struct {
-            uint32_t n_steps; /* nested */
-            uint32_t n_gradients;
-        };
-        uint64_t follow_up; /* nonzero if there are any */
-    };
-    bool has_to_read; /* read the objects below, or gradients (read-objects.h) */
-    unsigned n_ended;
-    uint64_t ended[MT_STEPS]; /* optimizers whose steps have ended */
-    struct {
-        uint64_t object; /* the called outermost module; 0: none */
-        bool is_new;
-        bool is_moved; /* its tensors are about to change */
-    } called;
-    struct mt_running_step step[MT_STEPS];
-    struct mt_gradient gradient[MT_GRADIENTS];
-    struct mt_node_type node_type[MT_NODE_TYPES]; /* by a hash of the vtable */
-    uint64_t members_at;    /* ring words at which modules are scanned next (module-members.c)*/
-    uint64_t optimizers_at; /* the same for optimizers (optimizer-state.c) */
-    bool is_cut;            /* its stack is truncated */
-    bool defines;           /* it holds the intern lock for the rest of the stack */
-    uint8_t in_cache;       /* the role of its innermost frames for KV caches */
-    unsigned n_known;       /* outermost frame first, from 1 on */
-    struct mt_frame_words words[1 + MT_STACK_DEPTH];
-    struct mt_known_frame known[1 + MT_STACK_DEPTH];
-    uint16_t place[MT_STACK_DEPTH];  /* in known, by the frame's address; may be another frame's */
-    uint64_t walked[MT_STACK_DEPTH]; /* frames to look up, innermost first */
+    struct mt_walk walk; /* not on the thread's stack, which may be 16 KiB */
+    struct mt_thread_pending pending;
+    struct mt_thread_steps steps;
+    struct mt_thread_gradients gradients;
+    struct mt_thread_modules modules;
+    struct mt_thread_nodes nodes;
+    struct mt_thread_frames frames;
 };
 MT_ASSERT_APART(struct mt_thread, id, last_ns);
 MT_ASSERT_APART(struct mt_thread, last_ns, holds);

@@ -55,7 +55,7 @@ static struct mt_thread *spare_thread(void)
     threads.spare = thread->next;
     threads.n_spare--;
     clear(thread, sizeof thread->ring.shared, offsetof(struct mt_thread, foresight));
-    clear(thread, offsetof(struct mt_thread, request), offsetof(struct mt_thread, words[1]));
+    clear(thread, offsetof(struct mt_thread, request), offsetof(struct mt_thread, frames.words[1]));
     thread->slot = slot;
     mt_tail_clear_ring(&thread->ring);
     return thread;

@@ -41,24 +41,24 @@ int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_ty
 /* Return whether a known frame, which still exists, runs for the same object. */
 static inline bool has_same_object(const struct mt_thread *self, unsigned i)
 {
-    uint64_t frame = self->words[i].frame, object = self->known[i].object;
+    uint64_t frame = self->frames.words[i].frame, object = self->frames.known[i].object;
     return mt_py_word(frame, layout->frame_locals) == object ||
            mt_py_argument(layout, frame) == object;
 }
 
 static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
 {
-    return &self->place[(frame >> 4 ^ frame >> 12) % MT_STACK_DEPTH];
+    return &self->frames.place[(frame >> 4 ^ frame >> 12) % MT_STACK_DEPTH];
 }
 
-/* Return the frame's index in self->known; 0: none. */
+/* Return the frame's index in self->frames.known; 0: none. */
 static unsigned find_known(struct mt_thread *self, uint64_t frame)
 {
-    unsigned n = self->n_known;
-    if (MT_LIKELY(self->words[n].frame == frame)) /* mostly the innermost one again */
+    unsigned n = self->frames.n;
+    if (MT_LIKELY(self->frames.words[n].frame == frame)) /* mostly the innermost one again */
         return n;
     unsigned i = *place_of(self, frame);
-    return i <= n && self->words[i].frame == frame ? i : 0;
+    return i <= n && self->frames.words[i].frame == frame ? i : 0;
 }
 
 #define DIFFERENT (MT_STACK_DEPTH + 1)
@@ -68,9 +68,9 @@ static unsigned find_known(struct mt_thread *self, uint64_t frame)
 static unsigned count_same_code(const struct mt_thread *self, unsigned n, bool is_sure)
 {
     for (unsigned i = 1; i <= n; i++) {
-        uint64_t code = self->known[i].code;
-        if (mt_py_word(self->words[i].frame, layout->frame_code) != code ||
-            (!is_sure && mt_code_stamp(code) != self->known[i].stamp))
+        uint64_t code = self->frames.known[i].code;
+        if (mt_py_word(self->frames.words[i].frame, layout->frame_code) != code ||
+            (!is_sure && mt_code_stamp(code) != self->frames.known[i].stamp))
             return i - 1;
     }
     return n;
@@ -81,19 +81,19 @@ static unsigned count_same_code(const struct mt_thread *self, unsigned n, bool i
 static inline unsigned count_same(const struct mt_thread *self, unsigned n, bool is_sure)
 {
     const int64_t previous = layout->frame_previous, instruction = layout->frame_instruction;
-    const struct mt_frame_words *words = &self->words[n], *same = words;
+    const struct mt_frame_words *words = &self->frames.words[n], *same = words;
     uint64_t frame = words->frame;
-    for (; words > self->words; words--) {
+    for (; words > self->frames.words; words--) {
         const char *at = (const char *)(uintptr_t)frame;
         frame = words[-1].frame;
         if (MT_UNLIKELY(mt_word_at(at + previous) != frame))
             return DIFFERENT;
         uint64_t changed = mt_word_at(at + instruction) ^ words->instruction;
-        if (changed &&
-            !(changed == MT_BY_OBJECT && has_same_object(self, (unsigned)(words - self->words))))
+        if (changed && !(changed == MT_BY_OBJECT &&
+                         has_same_object(self, (unsigned)(words - self->frames.words))))
             same = words - 1;
     }
-    n = (unsigned)(same - self->words);
+    n = (unsigned)(same - self->frames.words);
     return MT_LIKELY(is_sure && layout->code_instructions >= 0) ? n
                                                                 : count_same_code(self, n, is_sure);
 }
@@ -103,7 +103,7 @@ struct walk {
     unsigned n, n_known;
     bool is_cut;         /* there are more callers: */
     unsigned inner, gap; /* at least `gap` are left out before the innermost ones */
-    uint64_t *frame;     /* self->walked, because the thread's stack may be small */
+    uint64_t *frame;     /* self->frames.walked, because the thread's stack may be small */
 };
 
 #define MOST_WALKED 20000u /* frames of a deep recursion, at most */
@@ -164,19 +164,20 @@ static void walk(struct mt_thread *self, uint64_t innermost, struct known known,
         return;
     }
     for (; known.at > known.same; known.at--)
-        out->frame[n++] = self->words[known.at].frame;
+        out->frame[n++] = self->frames.words[known.at].frame;
     out->n = n;
     out->n_known = known.same;
 }
 
-/* Below, i is a frame's index in self->known, where all its callers are. */
+/* Below, i is a frame's index in self->frames.known, where all its callers are. */
 
 /* Return the nearest caller that runs for a module. */
 static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned i)
 {
     while (i-- > 1)
-        if (self->known[i].object && !self->known[i].is_step)
-            return (struct mt_module_caller){self->known[i].object, self->known[i].module};
+        if (self->frames.known[i].object && !self->frames.known[i].is_step)
+            return (struct mt_module_caller){self->frames.known[i].object,
+                                             self->frames.known[i].module};
     return (struct mt_module_caller){0, 0};
 }
 
@@ -185,14 +186,15 @@ static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned 
 static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_module_caller *owner)
 {
     unsigned n = 0;
-    uint32_t enclosing = self->known[i - 1].module;
+    uint32_t enclosing = self->frames.known[i - 1].module;
     while (i-- > 1 && n < MT_MODULE_OWNERS) {
-        const struct mt_known_frame *known = &self->known[i];
+        const struct mt_known_frame *known = &self->frames.known[i];
         if (known->object && !known->is_step)
             owner[n++] = (struct mt_module_caller){known->object, known->module};
-        else if (!enclosing && mt_is_python_frame(layout, self->words[i].frame) &&
-                 mt_py_has_argument(layout, self->words[i].frame))
-            owner[n++] = (struct mt_module_caller){mt_py_argument(layout, self->words[i].frame), 0};
+        else if (!enclosing && mt_is_python_frame(layout, self->frames.words[i].frame) &&
+                 mt_py_has_argument(layout, self->frames.words[i].frame))
+            owner[n++] =
+                (struct mt_module_caller){mt_py_argument(layout, self->frames.words[i].frame), 0};
     }
     return n;
 }
@@ -200,7 +202,7 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
 /* Return whether a frame runs for its first argument, a module other than its caller's. */
 static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    uint64_t frame = self->words[i].frame;
+    uint64_t frame = self->frames.words[i].frame;
     uint64_t object = mt_py_has_argument(layout, frame) ? mt_py_argument(layout, frame) : 0;
     if (!object || object == caller_of(self, i).object)
         return 0;
@@ -210,14 +212,14 @@ static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t
 
 static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    uint64_t frame = self->words[i].frame;
+    uint64_t frame = self->frames.words[i].frame;
     return mt_py_has_argument(layout, frame) &&
            mt_optimizer_is_step(code, mt_py_argument(layout, frame));
 }
 
 static uint32_t enters_cache(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    uint64_t frame = self->words[i].frame;
+    uint64_t frame = self->frames.words[i].frame;
     unsigned work = mt_py_has_argument(layout, frame)
                         ? mt_kv_cache_work(code, mt_py_argument(layout, frame))
                         : 0;
@@ -229,7 +231,7 @@ static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code,
                        uint64_t instruction)
 {
     static struct mt_scan_pieces last;
-    if (mt_py_is_hidden(layout, self->words[i].frame, code, instruction))
+    if (mt_py_is_hidden(layout, self->frames.words[i].frame, code, instruction))
         return HIDDEN;
     bool has_begun = mt_scan_begin(&last);
     uint32_t what = enters_module(self, i, code);
@@ -241,22 +243,22 @@ static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code,
 
 static MT_HOT_CODE uint32_t find(struct mt_thread *self, const struct mt_key *key)
 {
-    return mt_cache_follow(&stacks, key, &self->last_stack);
+    return mt_cache_follow(&stacks, key, &self->frames.last_stack);
 }
 
 /* Return whether new frames can be defined now. If not, none of the thread's is known later. The
  * first one locks for the rest of the stack. */
 static bool can_define(struct mt_thread *self)
 {
-    if (!self->defines)
-        self->defines = mt_intern_lock();
-    self->is_cut |= !self->defines;
-    return self->defines;
+    if (!self->frames.defines)
+        self->frames.defines = mt_intern_lock();
+    self->frames.is_cut |= !self->frames.defines;
+    return self->frames.defines;
 }
 
 static __attribute__((cold)) void end_defining(struct mt_thread *self)
 {
-    self->defines = false;
+    self->frames.defines = false;
     mt_intern_unlock();
 }
 
@@ -290,19 +292,19 @@ static uint32_t resolve(struct mt_thread *self, unsigned i, uint64_t object)
 /* Note to read the members of a module that is called from no other one. */
 static void note_call(struct mt_thread *self, uint64_t module, bool is_new, bool is_moved)
 {
-    self->called.object = module;
-    self->called.is_new = is_new;
-    self->called.is_moved = is_moved;
-    self->has_to_read = true;
+    self->pending.called.object = module;
+    self->pending.called.is_new = is_new;
+    self->pending.called.is_moved = is_moved;
+    self->pending.has_to_read = true;
 }
 
 /* Find by the object, too: one line of a function is a different frame for each module. */
 static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key,
                                               bool is_moved)
 {
-    struct mt_known_frame *known = &self->known[i];
+    struct mt_known_frame *known = &self->frames.known[i];
     uint64_t code = key.a, instruction = key.b;
-    uint64_t object = mt_py_argument(layout, self->words[i].frame);
+    uint64_t object = mt_py_argument(layout, self->frames.words[i].frame);
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
     bool is_new = object && !module;
@@ -311,14 +313,14 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     if (is_new)
         module = resolve(self, i, object);
     mt_scan_end(has_begun, &last);
-    if (object && !caller.object && !self->is_cut)
+    if (object && !caller.object && !self->frames.is_cut)
         note_call(self, object, is_new, is_moved);
     key.a = code | 1;
     key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
     uint32_t id = find(self, &key);
     if (!id)
         id = intern(self, i, &key, code, instruction, module);
-    self->words[i].instruction ^= MT_BY_OBJECT;
+    self->frames.words[i].instruction ^= MT_BY_OBJECT;
     known->object = object;
     known->module = module;
     return id;
@@ -326,11 +328,11 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
 
 static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key key)
 {
-    struct mt_known_frame *known = &self->known[i];
+    struct mt_known_frame *known = &self->frames.known[i];
     uint64_t code = key.a;
-    self->words[i].instruction ^= MT_BY_OBJECT;
+    self->frames.words[i].instruction ^= MT_BY_OBJECT;
     known->is_step = true;
-    known->object = mt_py_argument(layout, self->words[i].frame);
+    known->object = mt_py_argument(layout, self->frames.words[i].frame);
     mt_optimizer_steps(self, i);
     key.a = code | 1;
     uint32_t id = find(self, &key);
@@ -340,7 +342,7 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
 static uint32_t look_up_cache(struct mt_thread *self, unsigned i, struct mt_key key, unsigned work)
 {
     uint64_t code = key.a;
-    self->known[i].in_cache |= (uint8_t)(work | MT_KNOWS_ROOM);
+    self->frames.known[i].in_cache |= (uint8_t)(work | MT_KNOWS_ROOM);
     key.a = code | 1;
     uint32_t id = find(self, &key);
     return id ? id : intern(self, i, &key, code, key.b, 0);
@@ -350,9 +352,9 @@ static uint32_t look_up_cache(struct mt_thread *self, unsigned i, struct mt_key 
 static __attribute__((noinline)) uint32_t look_up_hidden(struct mt_thread *self, unsigned i,
                                                          struct mt_key key)
 {
-    struct mt_known_frame *known = &self->known[i];
+    struct mt_known_frame *known = &self->frames.known[i];
     uint64_t code = key.a;
-    if (mt_py_is_hidden(layout, self->words[i].frame, code, key.b)) {
+    if (mt_py_is_hidden(layout, self->frames.words[i].frame, code, key.b)) {
         known->is_hidden = true;
         return known[-1].stack;
     }
@@ -363,9 +365,9 @@ static __attribute__((noinline)) uint32_t look_up_hidden(struct mt_thread *self,
 
 static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
 {
-    const struct mt_known_frame *known = &self->known[i];
+    const struct mt_known_frame *known = &self->frames.known[i];
     uint64_t code = known->code & ~(uint64_t)MT_PY_TAGS;
-    struct mt_key key = {code, self->words[i].instruction & mt_py_instruction_bits(layout),
+    struct mt_key key = {code, self->frames.words[i].instruction & mt_py_instruction_bits(layout),
                          known->stamp, known[-1].stack};
     uint32_t id = find(self, &key);
     if (!id)
@@ -382,9 +384,10 @@ static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
 
 static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t frame)
 {
-    struct mt_known_frame *known = &self->known[i];
+    struct mt_known_frame *known = &self->frames.known[i];
     uint64_t code = mt_py_word(frame, layout->frame_code);
-    self->words[i] = (struct mt_frame_words){frame, mt_py_word(frame, layout->frame_instruction)};
+    self->frames.words[i] =
+        (struct mt_frame_words){frame, mt_py_word(frame, layout->frame_instruction)};
     *known = (struct mt_known_frame){
         .code = code,
         .stamp = mt_code_stamp(code),
@@ -420,7 +423,7 @@ static uint32_t intern_gap(struct mt_thread *self, const struct mt_key *key, uns
 /* Insert a gap between this frame and the next. */
 static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
 {
-    struct mt_known_frame *known = &self->known[n];
+    struct mt_known_frame *known = &self->frames.known[n];
     unsigned least = 1u << (31 - __builtin_clz(gap));
     struct mt_key key = {.a = least, .parent = known->stack}; /* not an address of code */
     uint32_t id = find(self, &key);
@@ -433,9 +436,9 @@ static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
 /* Note ended steps, and whether to read objects. */
 static void follow_up(struct mt_thread *self, unsigned n)
 {
-    if (self->n_steps)
+    if (self->pending.n_steps)
         mt_optimizers_follow(self, n);
-    self->has_to_read |= self->n_ended || self->n_gradients;
+    self->pending.has_to_read |= self->steps.n_ended || self->pending.n_gradients;
 }
 
 /* Find the ids of the frames that have changed. */
@@ -444,43 +447,43 @@ static __attribute__((noinline)) MT_HOT_CODE uint32_t identify_changed(struct mt
                                                                        struct known known,
                                                                        uint64_t deaths)
 {
-    struct walk found = {.frame = self->walked};
-    walk(self, innermost, known, deaths == self->code_deaths, &found);
+    struct walk found = {.frame = self->frames.walked};
+    walk(self, innermost, known, deaths == self->frames.code_deaths, &found);
     unsigned n = found.n_known;
-    self->is_cut = found.is_cut;
+    self->frames.is_cut = found.is_cut;
     while (found.n > 0) {
         if (MT_UNLIKELY(found.is_cut) && found.n == found.inner)
             mark_gap(self, n, found.gap);
         identify(self, ++n, found.frame[--found.n]);
     }
-    if (MT_UNLIKELY(self->defines))
+    if (MT_UNLIKELY(self->frames.defines))
         end_defining(self);
     if (MT_UNLIKELY(found.is_cut))
-        self->known[0].stack = 0; /* the gap may have been there */
-    if (MT_UNLIKELY(self->follow_up))
+        self->frames.known[0].stack = 0; /* the gap may have been there */
+    if (MT_UNLIKELY(self->pending.follow_up))
         follow_up(self, n);
-    self->in_cache = self->known[n].in_cache;
-    self->n_known = self->is_cut ? 0 : n;
-    self->code_deaths = deaths;
-    return self->known[n].stack;
+    self->frames.in_cache = self->frames.known[n].in_cache;
+    self->frames.n = self->frames.is_cut ? 0 : n;
+    self->frames.code_deaths = deaths;
+    return self->frames.known[n].stack;
 }
 
 MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
 {
     uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
-    struct known known = compare(self, innermost, deaths == self->code_deaths);
-    if (known.same != self->n_known || MT_UNLIKELY(self->follow_up))
+    struct known known = compare(self, innermost, deaths == self->frames.code_deaths);
+    if (known.same != self->frames.n || MT_UNLIKELY(self->pending.follow_up))
         return identify_changed(self, innermost, known, deaths);
-    self->in_cache = self->known[known.at].in_cache;
-    self->code_deaths = deaths;
-    return self->known[known.at].stack;
+    self->frames.in_cache = self->frames.known[known.at].in_cache;
+    self->frames.code_deaths = deaths;
+    return self->frames.known[known.at].stack;
 }
 
 uint64_t mt_frames_cache(const struct mt_thread *self)
 {
-    for (unsigned i = self->n_known; i; i--)
-        if (self->known[i].in_cache & MT_KNOWS_ROOM)
-            return mt_py_argument(layout, self->words[i].frame);
+    for (unsigned i = self->frames.n; i; i--)
+        if (self->frames.known[i].in_cache & MT_KNOWS_ROOM)
+            return mt_py_argument(layout, self->frames.words[i].frame);
     return 0;
 }
 

@@ -232,10 +232,11 @@ bool mt_python_is_near(struct mt_thread *self, const char *function, const char 
     if (!mt_python_stack(self))
         return false;
     unsigned looked_at = 0; /* from 3.12 on, frames of C code lie in between */
-    for (unsigned n = self->n_known; n && looked_at < 2; n--) {
-        if (!mt_is_python_frame(python.layout, self->words[n].frame) || self->known[n].is_hidden)
+    for (unsigned n = self->frames.n; n && looked_at < 2; n--) {
+        if (!mt_is_python_frame(python.layout, self->frames.words[n].frame) ||
+            self->frames.known[n].is_hidden)
             continue;
-        if (is_in(self->words[n].frame, function, file, out))
+        if (is_in(self->frames.words[n].frame, function, file, out))
             return true;
         looked_at++;
     }

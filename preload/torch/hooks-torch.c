@@ -22,7 +22,7 @@
 static void note_cache(struct mt_thread *self, int device, uint64_t address)
 {
     uint64_t object = mt_frames_cache(self);
-    if (self->in_cache & MT_MAKES_CACHE)
+    if (self->frames.in_cache & MT_MAKES_CACHE)
         mt_record(self, MT_MEMBER, device, 0, MT_ARGS(address, MT_MEMBER_OF_CACHE));
     if (object)
         mt_kv_cache_note_room(self, device, object, address);
@@ -42,7 +42,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    self->in_cache = 0; /* for a thread without Python frames */
+    self->frames.in_cache = 0; /* for a thread without Python frames */
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     if (kind == MT_FREE)
         mt_read_objects_at_free(self, arguments[0]);
@@ -59,7 +59,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
         mt_totals_follow(self, kind, device.index, arguments, caller);
     }
     mt_record(self, kind, device.index, stack, arguments);
-    if (MT_UNLIKELY(self->in_cache) && kind == MT_ALLOC)
+    if (MT_UNLIKELY(self->frames.in_cache) && kind == MT_ALLOC)
         note_cache(self, device.index, arguments[0]);
     mt_leave(self);
 }
@@ -209,7 +209,7 @@ static MT_HOT_CODE void end_node(void **node)
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    if (self->n_gradients)
+    if (self->pending.n_gradients)
         mt_gradients_scan(self);
     mt_record(self, MT_NODE_END, MT_NO_DEVICE, 0, MT_ARGS((uint64_t)(uintptr_t)*node));
     mt_leave(self);
