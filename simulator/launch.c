@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,15 +122,15 @@ const char *sim_launch_library(size_t index)
 }
 
 /* Return whether the list has `item` (LD_PRELOAD separates by colons and spaces). */
-static int list_has(const char *list, const char *item)
+static bool list_has(const char *list, const char *item)
 {
     size_t length = strlen(item);
     for (const char *p = list; (p = strstr(p, item)); p += length) {
         int begins = p == list || strchr(": ", p[-1]);
         if (begins && strchr(": ", p[length]))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* Check that all stand-ins are there before anything is changed. */

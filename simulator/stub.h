@@ -46,7 +46,7 @@
     long name(void);                                                                               \
     long name(void)                                                                                \
     {                                                                                              \
-        static _Atomic int is_noted;                                                               \
+        static _Atomic bool is_noted;                                                              \
         sim_note_success(#name, &is_noted);                                                        \
         return 0;                                                                                  \
     }
@@ -60,7 +60,7 @@
     long name(void);                                                                               \
     long name(void)                                                                                \
     {                                                                                              \
-        static _Atomic int is_noted;                                                               \
+        static _Atomic bool is_noted;                                                              \
         say(#name, &is_noted);                                                                     \
         return SIM_REFUSE_CODE;                                                                    \
     }

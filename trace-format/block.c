@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -152,8 +153,8 @@ int mt_block_header_at(int fd, uint64_t at, struct mt_block_header *header, unsi
     return mt_block_header_get(bytes, header, version) ? -EINVAL : 1;
 }
 
-int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
-                   size_t size, unsigned version, const struct mt_crc *crc)
+bool mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
+                    size_t size, unsigned version, const struct mt_crc *crc)
 {
     return get(header + AT_CHECKSUM, 4) ==
            checksum(crc, header, mt_block_header_size(version), payload, size);

@@ -99,7 +99,7 @@ int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
 int mt_block_header_at(int fd, uint64_t at, struct mt_block_header *header, unsigned version);
 
 /* Return whether the checksum matches the header and its payload. */
-int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
-                   size_t size, unsigned version, const struct mt_crc *crc);
+bool mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
+                    size_t size, unsigned version, const struct mt_crc *crc);
 
 #endif

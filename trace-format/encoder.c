@@ -264,7 +264,7 @@ int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition
     return 0;
 }
 
-int mt_encoder_full(const struct mt_encoder *encoder)
+bool mt_encoder_full(const struct mt_encoder *encoder)
 {
     return encoder->records >= MT_BLOCK_RECORDS || encoder->definitions.used >= MT_BLOCK_BYTES;
 }

@@ -10,6 +10,8 @@
 #include "author/author.h"
 #include "model.h"
 
+#include <stdbool.h>
+
 #define MT_LIVE_HEADER_SIZE (MT_FILE_HEADER_SIZE + MT_AUTHOR_SIZE)
 
 /* Finish a block at this many records, or bytes of definitions: a reader holds a whole block in
@@ -64,7 +66,7 @@ int mt_encoder_events(struct mt_encoder *encoder, struct mt_event *events, size_
 size_t mt_encoder_room(const struct mt_encoder *encoder);
 
 /* Return whether the block under construction has reached its size. */
-int mt_encoder_full(const struct mt_encoder *encoder);
+bool mt_encoder_full(const struct mt_encoder *encoder);
 
 /* Finish the block. *out points to *size bytes to append to the file, owned by the encoder and
  * valid until its next call; *size is 0 if no record was added. Return 0 or -ENOMEM. */

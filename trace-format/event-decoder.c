@@ -67,7 +67,7 @@ static bool are_below(const unsigned char *at, unsigned n, unsigned limit)
 }
 
 /* Return whether the next n values have one byte each, as in most columns. */
-static int all_are_bytes(struct mt_cursor cursor, unsigned n)
+static bool all_are_bytes(struct mt_cursor cursor, unsigned n)
 {
     return (size_t)(cursor.end - cursor.at) >= n && are_below(cursor.at, n, 128);
 }
@@ -79,8 +79,8 @@ static bool is_roomy(struct mt_cursor cursor, unsigned n)
 }
 
 /* Read the next value. roomy: is_roomy was true for the column. */
-static inline __attribute__((always_inline)) int read_value(struct mt_cursor *cursor, int roomy,
-                                                            uint64_t *value)
+static inline __attribute__((always_inline)) bool read_value(struct mt_cursor *cursor, int roomy,
+                                                             uint64_t *value)
 {
     const unsigned char *next = roomy ? mt_varint_get_quickly(cursor->at, value)
                                       : mt_varint_get_slowly(cursor->at, cursor->end, value);
@@ -264,7 +264,7 @@ static int take_arguments(struct mt_event_decoder *decoder)
     return 0;
 }
 
-static int looks_at_others(enum mt_code code)
+static bool looks_at_others(enum mt_code code)
 {
     return code != MT_CODE_PLAIN && code != MT_CODE_DELTA;
 }

@@ -231,7 +231,7 @@ static int open_file(struct mt_reader *reader, const char *path, struct mt_trace
 }
 
 /* Find the end block, the last one. It is not compressed. */
-static int find_end(struct mt_reader *reader)
+static bool find_end(struct mt_reader *reader)
 {
     unsigned char bytes[MT_BLOCK_HEADER_SIZE + 3 * MT_VARINT_SIZE];
     uint64_t room = reader->file_size > reader->offset ? reader->file_size - reader->offset : 0;
@@ -239,7 +239,7 @@ static int find_end(struct mt_reader *reader)
     struct mt_block_header header;
     const size_t head_size = mt_block_header_size(reader->version);
     if (pread(reader->fd, bytes, size, (off_t)(reader->file_size - size)) != (ssize_t)size)
-        return 0;
+        return false;
     for (size_t payload = 3; head_size + payload <= size; payload++) {
         const unsigned char *head = bytes + size - payload - head_size;
         const unsigned char *stored = head + head_size;
@@ -250,7 +250,7 @@ static int find_end(struct mt_reader *reader)
             return !mt_decode_end(stored, payload, &reader->end);
         }
     }
-    return 0;
+    return false;
 }
 
 const char *const mt_trace_state_names[MT_TRACE_STATES] = {

@@ -55,15 +55,15 @@ static const struct {
     {0xe0000, 0xe007f}, /* tags */
 };
 
-static int acts(uint32_t number)
+static bool acts(uint32_t number)
 {
     for (size_t i = 0; i < sizeof acting / sizeof *acting; i++)
         if (number >= acting[i].first && number <= acting[i].last)
-            return 1;
+            return true;
     return (number & 0xfffe) == 0xfffe;
 }
 
-static int begins_command(const char *text)
+static bool begins_command(const char *text)
 {
     return *text == '#' && (!strncmp(text, "##[", 3) || !strncmp(text, "##vso[", 6));
 }

@@ -38,11 +38,11 @@ static void sign_why(const char *function, unsigned result)
  * first such call to memtap run. Any thread; keeps errno. */
 static bool cannot_have_device(const char *function, unsigned result)
 {
-    static _Atomic int is_written;
+    static _Atomic bool is_written;
     if (atomic_load(&mt_state) != MT_IDLE || !mt_cuda_no_device_why(result))
         return false;
     int saved = errno;
-    if (!atomic_exchange(&is_written, 1))
+    if (!atomic_exchange(&is_written, true))
         sign_why(function, result);
     errno = saved;
     return true;
@@ -155,7 +155,7 @@ static MT_ALWAYS_INLINE void record_new(const struct mt_cuda_call *call, unsigne
         mt_uses_note(arguments[0], arguments[1]);
 }
 
-int mt_cuda_failed(const char *function, unsigned result)
+bool mt_cuda_failed(const char *function, unsigned result)
 {
     return result && !is_inside() && cannot_have_device(function, result);
 }

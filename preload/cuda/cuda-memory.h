@@ -66,7 +66,7 @@ static inline void mt_cuda_leave(const struct mt_call_mark *mark)
 
 /* Return whether a call failed because the program can use no device, and nothing was recorded
  * before: then there is nothing to record. The functions below check this themselves. */
-int mt_cuda_failed(const char *function, unsigned result);
+bool mt_cuda_failed(const char *function, unsigned result);
 
 /* Record an allocation. address points to the memory's address or its handle, as the call's space
  * says; it is not read if the call has failed. */

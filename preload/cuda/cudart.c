@@ -18,7 +18,7 @@
 /* Runtimes are added without a lock, because a signal handler may interrupt. One runtime may then
  * be in here twice. */
 static struct mt_cudart runtimes[MOST_RUNTIMES];
-static _Atomic char is_there[MOST_RUNTIMES];
+static _Atomic bool is_there[MOST_RUNTIMES];
 static _Atomic uint32_t n_used; /* places */
 /* The indices + 1 of the runtimes whose functions were looked up, by entry. */
 static _Atomic uint32_t looked_up[MT_CUDART_WAYS];
@@ -166,12 +166,12 @@ static struct mt_cudart runtime_with(const void *function)
     return runtime_in(scope, mt_scope_symbol);
 }
 
-static int has(const struct mt_cudart *runtime, const char *symbol, const void *found)
+static bool has(const struct mt_cudart *runtime, const char *symbol, const void *found)
 {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!strcmp(functions[i].symbol, symbol))
             return !memcmp((const char *)runtime + functions[i].offset, &found, sizeof found);
-    return 0;
+    return false;
 }
 
 /* Return the entry of the runtime with this function, if it was looked up before; else 0. */

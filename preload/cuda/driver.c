@@ -32,9 +32,9 @@ static bool is_per_thread(const struct row *row)
 /* Keep the driver loaded: a program may unload it and load it again at another address. */
 static void hold_library_of(const void *function)
 {
-    static _Atomic int is_held;
+    static _Atomic bool is_held;
     Dl_info info;
-    if (!atomic_exchange(&is_held, 1) && dladdr(function, &info))
+    if (!atomic_exchange(&is_held, true) && dladdr(function, &info))
         mt_loaded_open(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY); /* never closed */
 }
 

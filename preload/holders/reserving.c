@@ -47,7 +47,7 @@ struct place {
 };
 
 static bool is_by_name; /* in the settings: whatever it costs */
-static _Atomic int is_used;
+static _Atomic bool is_used;
 
 static struct growth {
     struct place place[PLACES]; /* of the last request by Python, outermost first */
@@ -159,11 +159,11 @@ static bool note(uint32_t stack, uint64_t bytes)
 bool mt_reserving_note(struct mt_thread *self, uint64_t bytes)
 {
     bool is_growing = false;
-    if (atomic_exchange(&is_used, 1))
+    if (atomic_exchange(&is_used, true))
         return false;
     if (growth || (growth = mt_map(sizeof *growth)))
         is_growing = note(find_variables(self), bytes);
-    atomic_store(&is_used, 0);
+    atomic_store(&is_used, false);
     return is_growing;
 }
 
@@ -184,11 +184,11 @@ void mt_reserving_search(void)
 {
     MT_NO_CANCEL();
     int saved = errno;
-    if ((is_by_name || is_short()) && !atomic_exchange(&is_used, 1)) {
+    if ((is_by_name || is_short()) && !atomic_exchange(&is_used, true)) {
         growth->at_search = growth->bytes;
         memset(growth->path, 0, sizeof growth->path);
         mt_reserving_is_watched = ++growth->searches < SEARCHES;
-        atomic_store(&is_used, 0);
+        atomic_store(&is_used, false);
         mt_holders_search(MT_HOLDERS_GROWTH);
     }
     errno = saved;
@@ -198,6 +198,6 @@ void mt_reserving_reset(void)
 {
     mt_unmap(growth, sizeof *growth);
     growth = NULL;
-    is_used = 0;
+    is_used = false;
     mt_reserving_is_watched = false;
 }

@@ -6,6 +6,7 @@
 #include "python-graph.h"
 #include "torch-steps.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #define NAME 96u /* bytes of a name; a longer one is truncated */
@@ -80,15 +81,15 @@ static int key_in_dict(uint64_t dict, uint64_t value, uint64_t *key)
     return mt_py_dict_open_alive(layout(), dict, &entries) ? -1 : find_key(&entries, value, key);
 }
 
-int mt_step_key(struct mt_path *path, uint64_t dict, uint64_t value, const char *format)
+bool mt_step_key(struct mt_path *path, uint64_t dict, uint64_t value, const char *format)
 {
     char name[NAME];
     uint64_t key;
     if (key_in_dict(dict, value, &key) || mt_py_text(layout(), key, name, sizeof name))
-        return 0;
+        return false;
     const char *at = strstr(format, "%s");
     mt_step_put(path, "%.*s%s%s", (int)(at - format), format, name, at + 2);
-    return 1;
+    return true;
 }
 
 static int key_in_attributes(uint64_t object, uint64_t value, char out[NAME])

@@ -5,6 +5,7 @@
 
 #include "path-text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Add "local variable `x` of train() at train.py:31". how: "of", "of suspended". */
@@ -16,6 +17,6 @@ void mt_step_variable(struct mt_path *path, const char *what, uint64_t frame, un
 unsigned mt_step_add(struct mt_path *path, const uint32_t *node, unsigned n);
 
 /* Add a key of a dict. Return whether there is one with this value. */
-int mt_step_key(struct mt_path *path, uint64_t dict, uint64_t value, const char *format);
+bool mt_step_key(struct mt_path *path, uint64_t dict, uint64_t value, const char *format);
 
 #endif

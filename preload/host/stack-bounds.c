@@ -23,7 +23,7 @@ struct range {
     uintptr_t low, top;
 };
 
-static int holds(struct range range, uintptr_t address)
+static bool holds(struct range range, uintptr_t address)
 {
     return address >= range.low && address < range.top;
 }

@@ -24,8 +24,8 @@ int mt_live_storage_empty(struct mt_live_storages *storages, const struct mt_eve
 
 /* Return the labels of the block that the storage got at the event's address, one by one; *i is 0
  * at first. Return 0 after the last. */
-int mt_live_storage_next(const struct mt_live_storages *storages, const struct mt_event *event,
-                         uint32_t *i, struct mt_event *label);
+bool mt_live_storage_next(const struct mt_live_storages *storages, const struct mt_event *event,
+                          uint32_t *i, struct mt_event *label);
 
 /*
  * The program's open ranges, for a trace that drops its past: a new segment begins with them. For
@@ -58,8 +58,8 @@ struct mt_live_physical {
 
 /* Return whether the event creates physical memory; whether it gives existing memory another
  * handle. */
-int mt_live_makes_physical(const struct mt_event *event);
-int mt_live_adds_handle(const struct mt_event *event);
+bool mt_live_makes_physical(const struct mt_event *event);
+bool mt_live_adds_handle(const struct mt_event *event);
 
 /* Add (by = 1) or remove (by = -1) a handle, because of this event. */
 void mt_live_handle(struct mt_live_physical *physical, const struct mt_event *event, int by);

@@ -2,12 +2,14 @@
 #include "live-parts.h"
 #include "trace-format/cuda-apis.h"
 
-int mt_live_makes_physical(const struct mt_event *event)
+#include <stdbool.h>
+
+bool mt_live_makes_physical(const struct mt_event *event)
 {
     return event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.api == MT_API_CU_MEM_CREATE;
 }
 
-int mt_live_adds_handle(const struct mt_event *event)
+bool mt_live_adds_handle(const struct mt_event *event)
 {
     return event->kind == MT_CUDA_MALLOC && (event->CUDA_MALLOC.api == MT_API_CU_MEM_RETAIN ||
                                              event->CUDA_MALLOC.api == MT_API_CU_MEM_IMPORT);

@@ -2,6 +2,7 @@
 #include "live-parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static int open_range(struct mt_live_ranges *ranges, const struct mt_event *even
     return 0;
 }
 
-static int ends(const struct mt_event *begin, const struct mt_event *event)
+static bool ends(const struct mt_event *begin, const struct mt_event *event)
 {
     if (event->kind == MT_RANGE_END)
         return begin->kind == MT_RANGE_START && begin->RANGE_START.range == event->RANGE_END.range;

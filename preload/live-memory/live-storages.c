@@ -52,14 +52,14 @@ int mt_live_storage_empty(struct mt_live_storages *storages, const struct mt_eve
     return 0;
 }
 
-int mt_live_storage_next(const struct mt_live_storages *storages, const struct mt_event *event,
-                         uint32_t *i, struct mt_event *label)
+bool mt_live_storage_next(const struct mt_live_storages *storages, const struct mt_event *event,
+                          uint32_t *i, struct mt_event *label)
 {
     const struct mt_live_storage *kept = storages->place ? *place_of(storages, event) : NULL;
     if (!kept || kept->storage != event->RESIZE.storage || *i >= kept->n)
-        return 0;
+        return false;
     *label = kept->label[(*i)++];
     label->time_ns = event->time_ns;
     label->address = event->address;
-    return 1;
+    return true;
 }

@@ -105,7 +105,7 @@ static struct tables tables_of(const struct link_map *object)
 
 #define HIDDEN_VERSION 0x8000u /* not the default one */
 
-static int defines(const struct tables *tables, uint32_t i, const char *symbol)
+static bool defines(const struct tables *tables, uint32_t i, const char *symbol)
 {
     const ElfW(Sym) *entry = &tables->symbols[i];
     unsigned type = ELF64_ST_TYPE(entry->st_info);

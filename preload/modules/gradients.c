@@ -178,11 +178,11 @@ static bool needs_gradient(const void *impl)
 {
     typedef _Bool get_requires_grad(const void *impl);
     static get_requires_grad *_Atomic get;
-    static _Atomic int is_resolved;
+    static _Atomic bool is_resolved;
     if (!atomic_load_explicit(&is_resolved, memory_order_acquire)) {
         get =
             (get_requires_grad *)mt_find_real("_ZNK3c1010TensorImpl13requires_gradEv", "libc10.so");
-        atomic_store_explicit(&is_resolved, 1, memory_order_release);
+        atomic_store_explicit(&is_resolved, true, memory_order_release);
     }
     return !get || get(impl);
 }

@@ -50,21 +50,21 @@ static struct module_hint *place_of(uint64_t child, bool *is_full)
 }
 
 /* Double the table if there is memory. Return 1 if it has grown. */
-static int grow(void)
+static bool grow(void)
 {
     struct module_hint *old = hints.hint;
     uint32_t size = hints.size, larger = size ? 2 * size : FIRST_HINTS;
     bool is_full;
     struct module_hint *table = larger <= MOST_HINTS ? mt_map(larger * sizeof *table) : NULL;
     if (!table)
-        return 0;
+        return false;
     hints.hint = table;
     hints.size = larger;
     for (uint32_t i = 0; i < size; i++)
         if (old[i].child)
             *place_of(old[i].child, &is_full) = old[i];
     mt_unmap(old, size * sizeof *old);
-    return 1;
+    return true;
 }
 
 /* Keep a hint; if there are too many, replace an older one. */

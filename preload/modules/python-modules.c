@@ -82,7 +82,7 @@ static size_t read_str(uint64_t code, int offset, char *out, size_t size)
     return used;
 }
 
-static int ends_with(const char *text, size_t size, const char *end)
+static bool ends_with(const char *text, size_t size, const char *end)
 {
     size_t n = strlen(end);
     return size >= n && !strcmp(text + size - n, end);
@@ -155,12 +155,12 @@ static uint32_t read_entry(struct entry *entry, struct mt_py_proof *proof)
     return turn % 2 || atomic_load_explicit(&entry->turn, memory_order_relaxed) != turn ? 0 : id;
 }
 
-static int holds(const struct mt_py_proof *proof)
+static bool holds(const struct mt_py_proof *proof)
 {
     for (unsigned i = 0; i < proof->n; i++)
         if (mt_py_word(proof->word[i].address, 0) != proof->word[i].value)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 MT_HOT_CODE uint32_t mt_module_find(uint64_t object, struct mt_module_caller caller)

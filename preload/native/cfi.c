@@ -3,6 +3,8 @@
 #include "cfi-cursor.h"
 #include "cfi-expression.h"
 
+#include <stdbool.h>
+
 #define REMEMBERED 8 /* rows that a program may save */
 #define LONGEST (1u << 24)
 
@@ -93,7 +95,7 @@ static struct mt_cfi_cursor open_entry(const struct mt_image *image, const uint8
 }
 
 /* Read the common entry. *encoding is that of the function's addresses. */
-static int read_common(struct mt_cfi_cursor cursor, struct function *function, unsigned *encoding)
+static bool read_common(struct mt_cfi_cursor cursor, struct function *function, unsigned *encoding)
 {
     unsigned id = (unsigned)mt_cfi_read(&cursor, 4), version = (unsigned)mt_cfi_read(&cursor, 1);
     const char *letters = (const char *)cursor.at;
@@ -104,7 +106,7 @@ static int read_common(struct mt_cfi_cursor cursor, struct function *function, u
     uint64_t return_column = version == 1 ? mt_cfi_read(&cursor, 1) : mt_cfi_read_uleb(&cursor);
     *encoding = AS_IS;
     if (cursor.failed || id || (version != 1 && version != 3) || return_column != MT_REGISTER_PC)
-        return 0;
+        return false;
     if (*letters == 'z') {
         function->has_data = true;
         struct mt_cfi_cursor data = mt_cfi_read_part(&cursor, mt_cfi_read_uleb(&cursor));
@@ -118,28 +120,28 @@ static int read_common(struct mt_cfi_cursor cursor, struct function *function, u
             else if (*letters == 'S')
                 function->is_signal = true;
             else
-                return 0;
+                return false;
         if (data.failed)
-            return 0;
+            return false;
     } else if (*letters) {
-        return 0;
+        return false;
     }
     function->common = cursor;
     return !cursor.failed;
 }
 
-static int find_function(const struct mt_image *image, uintptr_t pc, struct function *function)
+static bool find_function(const struct mt_image *image, uintptr_t pc, struct function *function)
 {
     unsigned encoding;
     const uint8_t *entry = find_entry(image, pc);
     if (!entry)
-        return 0;
+        return false;
     struct mt_cfi_cursor own = open_entry(image, entry);
     const uint8_t *here = own.at;
     uint32_t to_common = (uint32_t)mt_cfi_read(&own, 4);
     if (own.failed || !to_common ||
         !read_common(open_entry(image, here - to_common), function, &encoding))
-        return 0;
+        return false;
     function->start = take_pointer(&own, encoding);
     function->size = take_pointer(&own, encoding & 15);
     if (function->has_data)
@@ -310,8 +312,8 @@ static void step(struct machine *machine, struct mt_cfi_cursor *at, const struct
 
 /* Execute up to the row for `until`, in bytes from the function's start. Return 1, or 0 if the
  * program is not understood. */
-static int execute(struct machine *machine, struct mt_cfi_cursor program,
-                   const struct function *function, uint64_t until)
+static bool execute(struct machine *machine, struct mt_cfi_cursor program,
+                    const struct function *function, uint64_t until)
 {
     while (program.at < program.end && !program.failed && machine->location <= until) {
         unsigned op = (unsigned)mt_cfi_read(&program, 1), low = op & 0x3f;
@@ -319,7 +321,7 @@ static int execute(struct machine *machine, struct mt_cfi_cursor program,
         case ADVANCE:
             machine->location += low * function->code_step;
             if (machine->location > until)
-                return 1;
+                return true;
             break;
         case OFFSET:
             set_at_cfa(&machine->row, low,

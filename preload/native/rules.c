@@ -17,7 +17,7 @@
 
 #define JUMP_SIZE 6 /* a conditional jump: 0f 8x, and the distance */
 
-static int lies_in(uintptr_t address, const uintptr_t range[2])
+static bool lies_in(uintptr_t address, const uintptr_t range[2])
 {
     return address >= range[0] && address < range[1];
 }
@@ -79,14 +79,14 @@ static struct {
 } state;
 
 /* Lock, with signals held back. Return 1, or 0 after a timeout. */
-static int lock(void)
+static bool lock(void)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (!atomic_exchange_explicit(&state.lock, 1, memory_order_acquire))
-            return 1;
+            return true;
         sched_yield();
     }
-    return 0;
+    return false;
 }
 
 static void unlock(void)
@@ -146,7 +146,7 @@ static uint64_t identity_of(const struct mt_image *image)
     return mix_text(mix_text(image->end - image->start, build_id), image->name);
 }
 
-static int overlaps(const struct mt_image *a, const struct mt_image *b)
+static bool overlaps(const struct mt_image *a, const struct mt_image *b)
 {
     return a->start < b->end && b->start < a->end;
 }
@@ -154,7 +154,7 @@ static int overlaps(const struct mt_image *a, const struct mt_image *b)
 /* With the lock held, start to watch the image, and return whether it is watched. Forget other
  * images at its place with all their rules, but not the same file loaded again: programs may load
  * and unload a library all day. */
-static int watch(const struct mt_image *image)
+static bool watch(const struct mt_image *image)
 {
     struct watched new = {.image = *image};
     for (uint32_t i = state.n_watched; i-- > 0;) {
@@ -162,19 +162,19 @@ static int watch(const struct mt_image *image)
         if (!overlaps(&old->image, image))
             continue;
         if (!old->has_gone && old->image.name == image->name && old->image.frames == image->frames)
-            return 1;
+            return true;
         new.identity = identity_of(image);
         if (old->image.start == image->start && old->identity == new.identity) {
             *old = new;
-            return 1;
+            return true;
         }
         forget_image(old);
     }
     if (state.n_watched == MOST_OBJECTS)
-        return 0;
+        return false;
     new.identity = identity_of(image);
     state.watched[state.n_watched++] = new;
-    return 1;
+    return true;
 }
 
 static struct mt_frame_rule_slot *slot_for(uintptr_t back)

@@ -70,14 +70,14 @@ static inline int leave_bp(struct way *way, uintptr_t cfa, struct mt_frame_rule 
 }
 
 /* Leave a signal handler's frame, perhaps onto another stack. */
-static int leave_signal(struct way *way, struct mt_frame_rule rule)
+static bool leave_signal(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
     uintptr_t saved = at->sp + (uintptr_t)(intptr_t)rule.cfa;
     uintptr_t bp = at->sp + (uintptr_t)(intptr_t)rule.bp_at;
     way->seen = NULL;
     if (!is_left(saved + WORD, at->sp, way->top) || !is_left(bp, at->sp, way->top))
-        return 0;
+        return false;
     *at = (struct mt_registers){word_at(saved + WORD) + 1, word_at(saved), word_at(bp)};
     if (at->sp < saved || at->sp >= way->top)
         way->top = mt_stack_top(way->bounds, at->sp);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,13 +52,13 @@ void mt_hook_abort(void)
 
 /* Return whether the signal would end a process by default, and this process has neither blocked
  * nor handled it. */
-static int ends_us(int number)
+static bool ends_us(int number)
 {
     struct sigaction action;
     sigset_t blocked;
     switch (number) {
     case SIGKILL:
-        return 1;
+        return true;
     case SIGINT:
     case SIGTERM:
     case SIGHUP:
@@ -66,7 +67,7 @@ static int ends_us(int number)
         return !sigprocmask(SIG_BLOCK, NULL, &blocked) && !sigismember(&blocked, number) &&
                !sigaction(number, NULL, &action) && action.sa_handler == SIG_DFL;
     }
-    return 0;
+    return false;
 }
 
 static int kill_other(int process)

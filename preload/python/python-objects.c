@@ -450,7 +450,7 @@ static bool is_plain(uint64_t object)
            !strcmp(class, "Parameter");
 }
 
-static int add_part(struct mt_py_tensor *part, uint64_t object)
+static bool add_part(struct mt_py_tensor *part, uint64_t object)
 {
     *part = mt_py_tensor(object);
     part->is_wrapped = true;

@@ -340,11 +340,11 @@ const void *mt_leaf_gradient(const void *leaf)
 {
     typedef const void *get_gradient(const void *impl);
     static get_gradient *_Atomic gradient;
-    static _Atomic int is_resolved;
+    static _Atomic bool is_resolved;
     if (!atomic_load_explicit(&is_resolved, memory_order_acquire)) {
         /* c10::TensorImpl::grad() const: a reference to an at::Tensor, perhaps an undefined one */
         gradient = (get_gradient *)mt_find_real("_ZNK3c1010TensorImpl4gradEv", "libc10.so");
-        atomic_store_explicit(&is_resolved, 1, memory_order_release);
+        atomic_store_explicit(&is_resolved, true, memory_order_release);
     }
     return leaf && gradient ? mt_tensor_impl(gradient(leaf)) : NULL;
 }

@@ -15,16 +15,16 @@ static struct {
     size_t size;
 } places[MT_GUARD_MOST];
 
-static _Atomic int has_lost;
+static _Atomic bool has_lost;
 
 void mt_guard_lose(void)
 {
-    atomic_store(&has_lost, 1);
+    atomic_store(&has_lost, true);
     atomic_store(&mt_state, MT_OVER);
 }
 
 /* Replace the pages by memory. Return 1, or 0 if they are not ours. */
-static int replace(uintptr_t address)
+static bool replace(uintptr_t address)
 {
     for (unsigned i = 0; i < MT_GUARD_MOST; i++) {
         uintptr_t start = atomic_load(&places[i].start);
@@ -34,7 +34,7 @@ static int replace(uintptr_t address)
         return mmap((void *)start, places[i].size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
     }
-    return 0;
+    return false;
 }
 
 /* The program's action before ours. */
@@ -100,5 +100,5 @@ bool mt_guard_has_lost(void)
 void mt_guard_reset(void)
 {
     memset(places, 0, sizeof places);
-    atomic_store(&has_lost, 0);
+    atomic_store(&has_lost, false);
 }

@@ -43,7 +43,7 @@ struct table {
     const char *name;
     uint32_t entry_size, most;
     _Atomic uint32_t used; /* includes entry 0, which is unused; published after the entry */
-    _Atomic int is_full;   /* an entry was left out */
+    _Atomic bool is_full;  /* an entry was left out */
     char *entry;
     struct mt_index index;
 };
@@ -157,7 +157,7 @@ static uint32_t add(struct table *table, uint64_t hash, const void *entry)
     struct mt_definition definition;
     uint32_t id = atomic_load_explicit(&table->used, memory_order_relaxed);
     if (!is_mapped() || id == table->most || mt_index_add(&table->index, hash, id)) {
-        atomic_store_explicit(&table->is_full, 1, memory_order_relaxed);
+        atomic_store_explicit(&table->is_full, true, memory_order_relaxed);
         return 0;
     }
     memcpy(table->entry + (size_t)id * table->entry_size, entry, table->entry_size);
@@ -313,7 +313,7 @@ static void read_stack(const struct stack *stack, struct mt_definition *out)
 
 /* Read the counts of stacks first and of strings last, and pass on strings first: each reference is
  * then to something passed on before. */
-int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out)
+bool mt_intern_read(struct mt_intern_position *position, struct mt_definition *out)
 {
     memset(out, 0, sizeof *out);
     const struct stack *stack = pending(STACKS, &position->stacks);

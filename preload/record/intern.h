@@ -40,7 +40,7 @@ struct mt_intern_position {
 
 /* Read the next definition after the position; definitions that it refers to come first. Return 1,
  * or 0 if there is none. The text stays valid. Not for threads that add. */
-int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out);
+bool mt_intern_read(struct mt_intern_position *position, struct mt_definition *out);
 
 /* Return whether something got no id, and write what as text. Any thread. */
 int mt_intern_full(char *out, size_t size);

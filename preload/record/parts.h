@@ -15,7 +15,7 @@ struct mt_part {
     int (*start)(bool is_again); /* in the thread that starts it; is_again: after a stop, with what
                                     it has; 0 or a negative errno */
     void (*await)(void);         /* after all have started; waits until the part is ready */
-    int (*hold)(void);           /* before a fork; true if there is something to release */
+    bool (*hold)(void);          /* before a fork; true if there is something to release */
     void (*release)(void);       /* undoes hold, in the parent */
     void (*reset)(void);         /* undoes start, in a forked child */
     void (*stop)(void);          /* when the recording or the process ends */

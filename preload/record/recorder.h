@@ -49,8 +49,8 @@ struct mt_thread {
     struct mt_own_ring ring; /* first, because it is mapped */
     uint32_t id, os_thread;  /* in the trace, of the kernel */
     char name[MT_THREAD_NAME_SIZE];
-    int slot;            /* of the ring in the tail; -1: none */
-    _Atomic int is_over; /* the thread has ended: drain its ring and free it */
+    int slot;             /* of the ring in the tail; -1: none */
+    _Atomic bool is_over; /* the thread has ended: drain its ring and free it */
     struct mt_thread *next;
     MT_BEGIN_LINE uint64_t last_ns; /* time of the last event that the writer read */
     /* From here on, used by the thread only. The last parts belong to other files (thread-parts.h).

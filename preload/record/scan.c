@@ -38,13 +38,13 @@ static void forget(void)
     scan.n = 0;
 }
 
-int mt_scan_begin(struct mt_scan_pieces *last)
+bool mt_scan_begin(struct mt_scan_pieces *last)
 {
     if (!mt_exclusive_acquire(&scan.part))
-        return 0;
+        return false;
     scan.last = last;
     forget();
-    return 1;
+    return true;
 }
 
 /* Return a piece's place, or an empty one for it: there are more places than pieces. */

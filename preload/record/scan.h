@@ -20,7 +20,7 @@ struct mt_scan_pieces {
 
 /* Begin a scan by this thread. Return 1, or 0 if another thread has one or this one has begun one;
  * reads then work without it. Pass the result to mt_scan_end. */
-int mt_scan_begin(struct mt_scan_pieces *last);
+bool mt_scan_begin(struct mt_scan_pieces *last);
 void mt_scan_end(bool has_begun, struct mt_scan_pieces *last);
 
 /* Copy size bytes (at most 4096). Return 0, or -EFAULT if they are unreadable. */

@@ -90,8 +90,8 @@ static inline bool mt_seen_is_worth_it(const struct mt_seen_set *set)
     return set->failures < MT_SEEN_FAILURES || set->skipped % MT_SEEN_PAUSE == 0;
 }
 
-static inline int mt_begins_so(const struct mt_seen_walk *seen, const struct mt_walk_start *start,
-                               uintptr_t bp)
+static inline bool mt_begins_so(const struct mt_seen_walk *seen, const struct mt_walk_start *start,
+                                uintptr_t bp)
 {
     return seen->start.sp == start->sp && seen->start.back == start->back &&
            seen->start.top == start->top && seen->start.forgotten == start->forgotten &&

@@ -162,7 +162,7 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns)
     explain("yes");
 }
 
-int mt_tail_exists(void)
+bool mt_tail_exists(void)
 {
     return tail.header && !atomic_load_explicit(&tail.is_left, memory_order_acquire);
 }
@@ -351,7 +351,7 @@ static uint64_t journal_room(void)
 }
 
 /* Make room, if need be by a short wait. Return whether there is some. */
-static int make_journal_room(size_t size)
+static bool make_journal_room(size_t size)
 {
     MT_NO_CANCEL();
     uint64_t until = mt_now() + JOURNAL_WAIT_NS;
@@ -406,18 +406,18 @@ void mt_tail_turn(const struct mt_tail_mark *mark)
     atomic_store(&tail.journal_read, mark->journal);
 }
 
-int mt_tail_note_end(enum mt_tail_end end, const char *why)
+bool mt_tail_note_end(enum mt_tail_end end, const char *why)
 {
     struct mt_tail_header *header = tail.header;
     uint32_t nothing = MT_TAIL_GOES_ON;
     if (!header || mt_guard_has_lost() ||
         !atomic_compare_exchange_strong(&header->end, &nothing, end))
-        return 0;
+        return false;
     for (size_t i = 0; i < sizeof header->why; i++) {
         header->why[i] = *why;
         why += *why != 0;
     }
-    return 1;
+    return true;
 }
 
 void mt_tail_forget_end(void)

@@ -17,7 +17,7 @@
 void mt_tail_open(const char *trace_path, uint64_t start_ns);
 
 /* Return whether there is a tail. */
-int mt_tail_exists(void);
+bool mt_tail_exists(void);
 
 /* Return whether it has the rings of all threads. */
 bool mt_tail_has_all(void);
@@ -70,7 +70,7 @@ void mt_tail_turn(const struct mt_tail_mark *mark);
 
 /* Note for readers why nothing more will come (enum mt_tail_end). Return 1, or 0 if there is no
  * tail or another note. The caller that noted it may withdraw it. Any thread, no lock. */
-int mt_tail_note_end(enum mt_tail_end end, const char *why);
+bool mt_tail_note_end(enum mt_tail_end end, const char *why);
 void mt_tail_forget_end(void);
 
 /* Write a sign of life for readers on other machines. Writer only. */

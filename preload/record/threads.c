@@ -130,7 +130,7 @@ struct mt_thread *mt_threads_add(pid_t os_thread)
 void mt_threads_retire(struct mt_thread *thread)
 {
     static _Atomic unsigned n;
-    atomic_store_explicit(&thread->is_over, 1, memory_order_release);
+    atomic_store_explicit(&thread->is_over, true, memory_order_release);
     if (++n % MOST_RETIRED == 0)
         mt_writer_wake();
 }

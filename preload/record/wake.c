@@ -2,6 +2,7 @@
 #include "wake.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 static _Atomic uint32_t is_wanted;
 static void (*_Atomic take_turn)(void);
@@ -24,7 +25,7 @@ void mt_writer_wake(void)
     errno = saved;
 }
 
-int mt_wake_wait(const struct timespec *period)
+bool mt_wake_wait(const struct timespec *period)
 {
     return mt_futex(&is_wanted, FUTEX_WAIT, 0, period) && errno == ETIMEDOUT;
 }

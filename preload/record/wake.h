@@ -6,6 +6,8 @@
 #include "preload/host/futex.h"
 #include "ring.h"
 
+#include <stdbool.h>
+
 /* Tell the writer that there is work. Async-signal-safe, any thread; keeps errno. If the writer has
  * no thread, the caller does some of the work. */
 void mt_writer_wake(void);
@@ -15,7 +17,7 @@ void mt_writer_wake(void);
 void mt_wake_by_turns(void (*turn)(void));
 
 /* Sleep until the writer is woken, at most for the period. Return whether the period is over. */
-int mt_wake_wait(const struct timespec *period);
+bool mt_wake_wait(const struct timespec *period);
 
 /* Wake the writer and sleep until it has made room in this thread's ring, at most for some ms. May
  * return early. */

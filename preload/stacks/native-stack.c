@@ -13,7 +13,7 @@
 #include <string.h>
 
 static MT_HOT struct {
-    _Atomic int is_on;
+    _Atomic bool is_on;
     bool has_failed;
     uintptr_t own[2]; /* libmemtap.so's code */
     struct mt_cache stacks, frames;

@@ -210,7 +210,7 @@ static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t
     return work == MT_MOVES_MODULE ? MOVED : work ? BY_OBJECT : 0;
 }
 
-static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
+static bool enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->frames.words[i].frame;
     return mt_py_has_argument(layout, frame) &&

@@ -166,12 +166,12 @@ static bool is_sound_stack(uint64_t tstate)
 }
 
 /* Check the layout: the first stack with a frame decides whether it fits this Python. */
-static __attribute__((noinline, cold)) int check(uint64_t tstate)
+static __attribute__((noinline, cold)) bool check(uint64_t tstate)
 {
     uint64_t frame;
     if (!mt_can_read_safely() ||
         (!read_word(tstate, python.layout->tstate_frame, &frame) && !frame))
-        return 0; /* nothing to check with yet */
+        return false; /* nothing to check with yet */
     set_status(is_sound_stack(tstate) ? CHECKED : WRONG_LAYOUT);
     if (python.status == WRONG_LAYOUT)
         mt_message("the frame layout of this Python 3.%d is unknown; "
@@ -196,7 +196,7 @@ MT_HOT_CODE uint32_t mt_python_stack_there(struct mt_thread *self)
     return mt_frames_stack(self, current_frame(tstate));
 }
 
-static int ends_with(const char *text, const char *end)
+static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), of_end = strlen(end);
     return n >= of_end && !strcmp(text + n - of_end, end);

@@ -42,10 +42,10 @@ void mt_resolve(enum mt_hook hook)
         mt_end_without(hooks[hook].symbol);
 }
 
-int mt_missing_in_torch(char *missing, size_t size)
+bool mt_missing_in_torch(char *missing, size_t size)
 {
     if (!is_resolved(MT_HOOK_report_memory))
-        return 0;
+        return false;
     size_t used = 0;
     *missing = '\0';
     for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++) {
@@ -54,5 +54,5 @@ int mt_missing_in_torch(char *missing, size_t size)
         int n = snprintf(missing + used, size - used, " %s", hooks[i].name);
         used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
     }
-    return 1;
+    return true;
 }

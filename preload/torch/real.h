@@ -9,6 +9,7 @@
 #include "trace-format/likely.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 struct mt_real_functions {
 #define MT_REAL_POINTER(name, symbol, library, result, parameters) result(*_Atomic name) parameters;
@@ -41,6 +42,6 @@ extern _Thread_local uint64_t mt_pinned_request __attribute__((tls_model("initia
 
 /* Return whether PyTorch is loaded, and in `missing` the names of the hooked functions that were
  * not found in it when the first of them was called, each after a space. */
-int mt_missing_in_torch(char *missing, size_t size);
+bool mt_missing_in_torch(char *missing, size_t size);
 
 #endif

@@ -45,7 +45,7 @@ static struct {
     void *device[MOST_DEVICES];
 } nvml;
 
-static int find(void *library, void *slot, const char *symbol)
+static bool find(void *library, void *slot, const char *symbol)
 {
     void *found = mt_real_dlsym(library, symbol);
     memcpy(slot, &found, sizeof found);
@@ -121,7 +121,7 @@ static void share(void *handle, struct mt_device_memory *out)
  * an NVML call leaves an NVML that hangs, also for the program. */
 static pthread_mutex_t querying = PTHREAD_MUTEX_INITIALIZER;
 
-int mt_device_memory_hold(void)
+bool mt_device_memory_hold(void)
 {
     return mt_mutex_within(&querying, MT_MOST_LOCK_WAIT_NS);
 }

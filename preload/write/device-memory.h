@@ -7,6 +7,7 @@
 #ifndef MT_PRELOAD_DEVICE_MEMORY_H
 #define MT_PRELOAD_DEVICE_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mt_device_memory {
@@ -22,7 +23,7 @@ int mt_device_memory(int device, struct mt_device_memory *out);
 const char *mt_device_memory_status(void);
 
 /* Call around a fork (lock.h): NVML is neither loaded nor queried meanwhile. */
-int mt_device_memory_hold(void);
+bool mt_device_memory_hold(void);
 void mt_device_memory_release(void);
 
 /* Reset in a forked child: query NVML again. */

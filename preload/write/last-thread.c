@@ -28,15 +28,15 @@ static bool is_first_thread_over(void)
 
 /* Return whether the process ends. Without /proc the threads cannot be counted, so the end of the
  * first one has to be enough. */
-static int ends_without_proc(void)
+static bool ends_without_proc(void)
 {
     if (!is_first_thread_over())
-        return 0;
+        return false;
     mt_message(
         "the program's first thread has ended, and the others cannot be counted without /proc; "
         "recording stopped");
     atomic_store(&mt_state, MT_OVER);
-    return 1;
+    return true;
 }
 
 /* Note the first thread's exit code, the last number of /proc/self/stat, in the form of wait(2).

@@ -73,12 +73,12 @@ static size_t stem_length(const char *path)
                : n;
 }
 
-static int names_rank(const char *pattern)
+static bool names_rank(const char *pattern)
 {
     for (const char *at = pattern; (at = strchr(at, '%')) && at[1]; at += 2)
         if (at[1] == 'r')
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* Return whether the path is a directory, a device or a pipe. */

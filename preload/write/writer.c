@@ -37,13 +37,13 @@
 
 /* Wait for the writer with a timeout, which a join does not have: the disk may hang. Return whether
  * it answered in time. */
-static int wait_for(_Atomic uint32_t *word, unsigned seconds)
+static bool wait_for(_Atomic uint32_t *word, unsigned seconds)
 {
     uint64_t until = mt_now() + (uint64_t)seconds * 1000000000u;
     struct timespec period = {0, PAUSE_NS};
     while (!atomic_load(word) && mt_now() < until)
         mt_futex(word, FUTEX_WAIT, 0, &period);
-    return (int)atomic_load(word);
+    return atomic_load(word);
 }
 
 /* Return the time until a recording of limited length stops. */
@@ -62,7 +62,7 @@ static bool stops(void)
 }
 
 /* Wait for work. Return whether the time is up. */
-static int wait_for_work(bool is_first)
+static bool wait_for_work(bool is_first)
 {
     uint64_t ns = is_first            ? FIRST_PERIOD_NS
                   : mt_tail_has_all() ? PERIOD_NS
@@ -206,7 +206,7 @@ void mt_writer_stop(void)
                    mt_output_shown(&mt_writer.output), LAST_WAIT_S);
 }
 
-int mt_writer_hold(void)
+bool mt_writer_hold(void)
 {
     if (mt_is_writer)
         return false;

@@ -36,7 +36,7 @@ bool mt_writer_leave_thread(void);
 uint64_t mt_writer_cpu_ns(void);
 
 /* Call around a fork (lock.h): the writer pauses between two pieces of work. */
-int mt_writer_hold(void);
+bool mt_writer_hold(void);
 void mt_writer_release(void);
 
 /* Call in a forked child, which has no writer thread. */

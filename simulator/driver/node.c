@@ -261,7 +261,7 @@ EVENT_NODES(Wait, SIM_NODE_WAIT)
 /* Convert parameters to work. The caller holds its memory, if it has any. */
 static int work_of_parameters(struct sim_work *work, const CUgraphNodeParams *parameters)
 {
-    static _Atomic int is_noted;
+    static _Atomic bool is_noted;
     *work = (struct sim_work){.type = (enum sim_node_type)parameters->type};
     switch (work->type) {
     case SIM_NODE_KERNEL:

@@ -69,7 +69,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 DRIVER_REPORTS(cuMemPoolCreate, (CUmemoryPool * out, const CUmemPoolProps *properties),
                (out, properties))
 {
-    static _Atomic int is_noted;
+    static _Atomic bool is_noted;
     struct sim_pool *pool;
     if (!out || !properties)
         return CUDA_ERROR_INVALID_VALUE;

@@ -9,6 +9,7 @@
  */
 #include <cuda_runtime_api.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,15 +58,15 @@ static int serve(size_t mib, size_t tenths)
     return 1;
 }
 
-static int hold(size_t mib)
+static bool hold(size_t mib)
 {
     if (take(mib) || take(2 * mib) || take(3 * mib))
-        return 1;
+        return true;
     puts("held");
     fflush(stdout);
     while (getchar() != EOF) {
     }
-    return 0;
+    return false;
 }
 
 int main(int argc, char **argv)

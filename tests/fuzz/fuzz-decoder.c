@@ -9,6 +9,7 @@
 #include "trace-format/decoder.h"
 #include "trace-format/encoder.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -36,7 +37,7 @@ static struct mt_block_header finish(struct mt_encoder *encoder)
     return header;
 }
 
-static int is_same_event(const struct mt_event *a, const struct mt_event *b)
+static bool is_same_event(const struct mt_event *a, const struct mt_event *b)
 {
     return a->time_ns == b->time_ns && !memcmp(a->arg, b->arg, sizeof a->arg) &&
            a->thread == b->thread && a->stack == b->stack && a->kind == b->kind &&

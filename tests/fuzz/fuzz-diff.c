@@ -10,6 +10,7 @@
 #include "target.h"
 #include "two-runs.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ static void hold(const struct mt_budget *budget, const struct mt_two_runs *two, 
 }
 
 /* No budget can have an amount as large as what some inputs say. */
-static int is_an_amount(const struct mt_digest *run)
+static bool is_an_amount(const struct mt_digest *run)
 {
     int fits = 1;
     for (size_t i = 0; i < run->n_devices; i++) {

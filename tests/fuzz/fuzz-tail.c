@@ -110,7 +110,7 @@ static void change(const uint8_t *choice)
 }
 
 /* A ring's words may have been changed, and its times with them. */
-static void check(const struct mt_tail_content *content, int is_changed)
+static void check(const struct mt_tail_content *content, bool is_changed)
 {
     for (size_t i = 0; i < content->n_events; i++)
         if (!content->events[i].kind || content->events[i].kind >= MT_KIND_LIMIT ||

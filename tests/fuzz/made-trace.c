@@ -232,7 +232,7 @@ static void make_definition(struct maker *m, const uint8_t *record)
 }
 
 /* Records of one sort are one batch. */
-static void put_into_batch(struct maker *m, int is_event, int *is_open)
+static void put_into_batch(struct maker *m, bool is_event, int *is_open)
 {
     struct mt_made_trace *trace = m->trace;
     struct mt_batch *batch = *is_open ? &trace->batch[trace->n_batches - 1] : NULL;
@@ -285,7 +285,7 @@ int mt_made_trace_read(struct mt_made_trace *trace, const uint8_t *bytes, size_t
             is_tail |= op == 0xff && trace->state != MT_TRACE_CLOSED;
             continue;
         }
-        int is_event = op < MT_MADE_DEFINITIONS;
+        bool is_event = op < MT_MADE_DEFINITIONS;
         put_into_batch(&maker, is_event, &is_open);
         trace->batch[trace->n_batches - 1].is_tail = is_tail;
         if (is_event)

@@ -5,9 +5,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
-static inline int is_of_shim(const void *caller)
+static inline bool is_of_shim(const void *caller)
 {
     Dl_info info;
     return dladdr(caller, &info) && strstr(info.dli_fname, "libmemtap");

@@ -2,6 +2,7 @@
 /* An NCCL for the tests of the shim: a communicator requests 4,096 bytes from CUDA. It checks what
  * it is called with, and answers as NCCL does: in progress, where the communicator does not block;
  * NULL for a rank that has no part of a split. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static int create(struct comm **out)
     return SUCCESS;
 }
 
-static int is_right(int size, const struct id *id, int rank)
+static bool is_right(int size, const struct id *id, int rank)
 {
     struct id wanted;
     memset(&wanted, 42, sizeof wanted);

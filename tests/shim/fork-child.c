@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int close_and_go_on(void)
     return waitpid(child, NULL, 0) != child;
 }
 
-static int is_of_memtap(int fd)
+static bool is_of_memtap(int fd)
 {
     char link[64], path[PATH_MAX] = "";
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

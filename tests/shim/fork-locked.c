@@ -8,6 +8,7 @@
 #include "fake-graph.h"
 
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,7 +52,7 @@ static void *run(void *unused)
     return unused;
 }
 
-static int is_well(pid_t child)
+static bool is_well(pid_t child)
 {
     int status;
     char trace[64];

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ struct tally read_tally(const struct outcome *outcome)
     return tally;
 }
 
-static int has_ended(pid_t child)
+static bool has_ended(pid_t child)
 {
     siginfo_t end = {0};
     return waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid;

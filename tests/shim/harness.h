@@ -5,6 +5,7 @@
 
 #include "trace-format/reader.h"
 #include <check.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 
 /* A result of run(): files are the directory's, sorted by name. */
@@ -67,7 +68,7 @@ void remove_outcome(const struct outcome *outcome);
 #define IS_SANITIZED 0
 #endif
 
-static inline int ended_with(const struct outcome *outcome, int code)
+static inline bool ended_with(const struct outcome *outcome, int code)
 {
     return WIFEXITED(outcome->status) && WEXITSTATUS(outcome->status) == code;
 }

@@ -3,6 +3,7 @@
  */
 #include "preload/include/memtap.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void with_header(void *address)
 }
 
 #ifdef HAVE_NVTX
-static int with_nvtx(void)
+static bool with_nvtx(void)
 {
     nvtxDomainHandle_t domain = nvtxDomainCreateA("library");
     nvtxStringHandle_t registered = nvtxDomainRegisterStringA(domain, "registered");

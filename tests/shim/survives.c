@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,7 @@ static int survive_strict_mode(void)
 }
 
 /* Whether each other thread of the process waits. */
-static int others_wait(void)
+static bool others_wait(void)
 {
     int all = 1;
     DIR *tasks = opendir("/proc/self/task");

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,12 @@
 
 #define COUNTED "MEMTAP_QUIET=1", "ALLOC_COUNTS=counts", "MEMTAP_OUTPUT=t.mtap"
 
-static int has_file(const struct outcome *outcome, const char *name)
+static bool has_file(const struct outcome *outcome, const char *name)
 {
     for (int i = 0; i < outcome->n_files; i++)
         if (!strcmp(outcome->file[i], name))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static uint64_t size_of(const struct outcome *outcome, const char *name)

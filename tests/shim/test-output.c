@@ -6,6 +6,7 @@
 #include <check.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +187,7 @@ START_TEST(a_folder_gets_the_name_of_the_default)
 }
 END_TEST
 
-static int has_tail(const struct outcome *outcome)
+static bool has_tail(const struct outcome *outcome)
 {
     int n = outcome->n_files;
     return n && strstr(outcome->file[n - 1], ".tail");

@@ -107,7 +107,7 @@ static void run_backward(const struct training *t)
     mt_build_free(t->b, at(LOSS));
 }
 
-static void run_step(const struct training *t, int is_first)
+static void run_step(const struct training *t, bool is_first)
 {
     mt_build_on(t->b, 0, 1, t->init_group);
     if (is_first) {
@@ -167,7 +167,7 @@ static void free_pair(const struct training *t, unsigned first)
     mt_build_free(t->b, at(4 * (first + 1)));
 }
 
-static void mixed_step(const struct training *t, int is_first)
+static void mixed_step(const struct training *t, bool is_first)
 {
     mt_build_on(t->b, 0, 1, t->forward);
     mt_build_event(t->b, MT_LEAF, at(4 * MATRIX), BFLOAT16, 0);

@@ -71,7 +71,7 @@ static void digest_batch(struct digest *digest, const struct mt_batch *batch)
 }
 
 /* Up to so many batches, plainly or ahead. */
-static struct digest read_trace(int is_ahead, size_t most)
+static struct digest read_trace(bool is_ahead, size_t most)
 {
     struct mt_reader *reader;
     struct mt_ahead ahead;

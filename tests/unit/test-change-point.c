@@ -4,6 +4,7 @@
 #include "tests/support/run-tests.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -35,12 +36,12 @@ static void make(double *value, size_t n, double noise, size_t at, double step)
         value[i] = round(LEVEL * (1 + noise * normal() + (i >= at ? step : 0)));
 }
 
-static int is_near(const struct mt_changes *changes, size_t at)
+static bool is_near(const struct mt_changes *changes, size_t at)
 {
     for (size_t i = 0; i < changes->n_steps; i++)
         if (changes->step[i].at + 1 >= at && changes->step[i].at <= at + 1)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* Series with one step at any night but the first: how many of them have it found within a night.

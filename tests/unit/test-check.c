@@ -103,7 +103,7 @@ START_TEST(amounts)
     static const struct {
         const char *text;
         enum mt_unit unit;
-        int is_relative;
+        bool is_relative;
         uint64_t value;
     } good[] = {{"22 GiB", MT_BYTES, 0, 22 * 1024 * MIB},
                 {"0 B", MT_BYTES, 0, 0},

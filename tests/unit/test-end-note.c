@@ -81,7 +81,7 @@ static void finish(void)
     fclose(file);
 }
 
-static void make(const char *ended, unsigned kind, int is_closed)
+static void make(const char *ended, unsigned kind, bool is_closed)
 {
     begin();
     put_info("pid=77");

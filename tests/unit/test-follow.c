@@ -334,7 +334,7 @@ START_TEST(the_tail_follows_when_the_process_was_killed)
 END_TEST
 
 /* A block of so many events, of whose last number is `last`. */
-static void put_events(int fd, uint64_t last, unsigned n, int is_carried)
+static void put_events(int fd, uint64_t last, unsigned n, bool is_carried)
 {
     struct mt_encoder *encoder = mt_encoder_create(1);
     const unsigned char *bytes;

@@ -124,7 +124,7 @@ START_TEST(what_follows_is_found)
 }
 END_TEST
 
-static _Atomic int is_filled;
+static _Atomic bool is_filled;
 /* Whether so many keys, the n-th of which is first + n * step, have places of their own about as
  * often as by chance (1,611 of 4,096 at 2,048 keys). */
 static void places_are_spread(struct mt_key first, struct mt_key step)
@@ -185,7 +185,7 @@ START_TEST(a_full_cache_begins_anew)
             break;
         ck_assert_uint_eq(mt_cache_find(&forgetful, &key), i + 1);
     }
-    is_filled = 1;
+    is_filled = true;
     pthread_join(thread, NULL);
     ck_assert_uint_eq(replaced, 0xff);
     mt_cache_free(replaced);
@@ -200,12 +200,12 @@ START_TEST(a_full_cache_begins_anew)
 }
 END_TEST
 
-static _Atomic int is_locked;
+static _Atomic bool is_locked;
 
 static void *hold_lock(void *unused)
 {
     mt_intern_lock();
-    is_locked = 1;
+    is_locked = true;
     pause();
     return unused;
 }

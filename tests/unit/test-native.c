@@ -37,7 +37,7 @@ void interpreted(int *is_python)
     *is_python = (mt_frame_rule_make(back).cfa_from & MT_RULE_IS_PYTHON) != 0;
 }
 
-void _PyEval_EvalFrameDefault(int *is_python, int is_rare);
+void _PyEval_EvalFrameDefault(int *is_python, bool is_rare);
 __asm__(".text\n"
         ".globl _PyEval_EvalFrameDefault\n"
         ".type _PyEval_EvalFrameDefault, @function\n"
@@ -307,7 +307,7 @@ START_TEST(each_way_of_a_layout_is_known)
 }
 END_TEST
 
-static _Atomic int is_over;
+static _Atomic bool is_over;
 
 static void *walk_often(void *unused)
 {
@@ -336,7 +336,7 @@ START_TEST(threads_share_the_rules)
         pthread_create(&walkers[i], NULL, walk_often, NULL);
     for (int i = 0; i < 3; i++)
         pthread_join(walkers[i], NULL);
-    atomic_store(&is_over, 1);
+    atomic_store(&is_over, true);
     pthread_join(checker, NULL);
     ck_assert_uint_eq(mt_code_changes, 0); /* nothing has gone */
 }

@@ -30,7 +30,7 @@ struct taken {
     uint64_t n, next[N_THREADS + 1], wrong, last_time, late;
 };
 
-static void take(struct mt_order *order, struct taken *taken, int is_last)
+static void take(struct mt_order *order, struct taken *taken, bool is_last)
 {
     struct mt_event event;
     ck_assert_int_eq(mt_order_collect(order, is_last), 0);
@@ -273,11 +273,11 @@ START_TEST(who_leaves_a_hook_knows_no_frames)
 {
     begin_with_two();
     atomic_store(&first->ring.inside, 1);
-    first->n_known = 3;
-    first->known[0].stack = 4711;
+    first->frames.n = 3;
+    first->frames.known[0].stack = 4711;
     mt_thread_leave(first);
-    ck_assert_uint_eq(first->n_known, 0);
-    ck_assert_uint_eq(first->known[0].stack, 0);
+    ck_assert_uint_eq(first->frames.n, 0);
+    ck_assert_uint_eq(first->frames.known[0].stack, 0);
     ck_assert_uint_eq(atomic_load(&first->ring.lost), 1);
     atomic_store(&mt_state, MT_IDLE);
 }

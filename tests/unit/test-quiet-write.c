@@ -56,7 +56,7 @@ static int status_of(void (*action)(void))
         signal(SIGPIPE, SIG_DFL);
         action();
         sigpending(&pending);
-        int is_clean = !sigismember(&pending, SIGXFSZ) && !sigismember(&pending, SIGPIPE);
+        bool is_clean = !sigismember(&pending, SIGXFSZ) && !sigismember(&pending, SIGPIPE);
         unlink(path);
         _exit(is_clean ? 0 : 3);
     }

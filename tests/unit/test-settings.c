@@ -12,7 +12,7 @@
 static const struct {
     enum mt_setting_id id;
     const char *value;
-    int is_right;
+    bool is_right;
 } values[] = {
     {MT_ID_output, "x.mtap", 1},
     {MT_ID_output, "%p%e%h%r%%", 1},

@@ -347,14 +347,14 @@ START_TEST(an_ended_threads_memory_is_the_next_ones)
     make_trace();
     mt_tail_open(path, mt_now());
     struct mt_thread *thread = mt_threads_add(1);
-    thread->words[3].frame = 1234;
-    thread->n_known = 3;
+    thread->frames.words[3].frame = 1234;
+    thread->frames.n = 3;
     mt_record(thread, MT_FREE, 0, 0, MT_ARGS(1));
     mt_threads_drop(thread);
     ck_assert_uint_eq(thread->ring.shared.thread, 0);
     ck_assert_ptr_eq(mt_threads_add(2), thread);
-    ck_assert_uint_eq(thread->words[3].frame, 1234);
-    ck_assert_uint_eq(thread->n_known, 0);
+    ck_assert_uint_eq(thread->frames.words[3].frame, 1234);
+    ck_assert_uint_eq(thread->frames.n, 0);
     ck_assert_uint_eq(thread->id, 2);
     ck_assert_uint_eq(thread->ring.shared.thread, 2);
     ck_assert_uint_eq(thread->ring.shared.put, 0);

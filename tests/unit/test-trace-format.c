@@ -9,6 +9,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static struct mt_event random_event(uint64_t time)
     return event;
 }
 
-static int is_same(const struct mt_event *a, const struct mt_event *b)
+static bool is_same(const struct mt_event *a, const struct mt_event *b)
 {
     return a->time_ns == b->time_ns && a->thread == b->thread && a->stack == b->stack &&
            a->kind == b->kind && a->device == b->device && !memcmp(a->arg, b->arg, sizeof a->arg);
@@ -320,7 +321,7 @@ static const struct {
     unsigned type, codec;
     unsigned char payload[16];
     size_t size;
-    int is_borne;
+    bool is_borne;
 } unknown[] = {
     {"a kind of block", 5, 0, {1}, 1, 0},
     {"a codec", MT_BLOCK_DEFINITIONS, 2, {5, 0, 0}, 3, 0},

@@ -73,7 +73,7 @@ int mt_author_stat(const char *path, struct mt_author_stat *out)
     return 0;
 }
 
-int mt_author_lock(int fd)
+bool mt_author_lock(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_AT, .l_len = 1};
     return !fcntl(fd, F_OFD_SETLK, &lock);

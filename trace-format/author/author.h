@@ -42,7 +42,7 @@ void mt_author_sign(struct mt_author *self, int fd);
 
 /* Lock a file. Return 1, or 0 if that fails. The lock lasts until every descriptor and mapping of
  * this open() is closed, in children too. */
-int mt_author_lock(int fd);
+bool mt_author_lock(int fd);
 
 /* Return whether another open file holds this lock, or any other lock on the file. */
 bool mt_author_is_locked(int fd);

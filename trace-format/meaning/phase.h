@@ -53,8 +53,8 @@ struct mt_when {
     uint32_t caller; /* the stack that called the module when the run began; 0: unknown */
     uint8_t phase;   /* enum mt_phase */
     uint8_t after;   /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
-    uint8_t is_evaluation;
-    uint8_t has_called;  /* a module's forward has begun */
+    bool is_evaluation;
+    bool has_called;     /* a module's forward has begun */
     uint8_t makes_graph; /* a node was created or a tensor saved since the run began */
     uint8_t trained;     /* `after` when evaluation began */
     uint8_t serving;     /* enum mt_serving */

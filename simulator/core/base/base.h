@@ -21,10 +21,10 @@ SIM_API int sim_grow(void *list, size_t count, size_t *room, size_t each);
 /* Return a new handle, which points nowhere. */
 SIM_API void *sim_new_handle(void);
 /* Print once that an entry point is not modelled. *told belongs to the entry point. */
-SIM_API void sim_note_success(const char *name, _Atomic int *is_noted);
-SIM_API void sim_note_refusal(const char *name, _Atomic int *is_noted);
+SIM_API void sim_note_success(const char *name, _Atomic bool *is_noted);
+SIM_API void sim_note_refusal(const char *name, _Atomic bool *is_noted);
 /* The same, if CUDASIM_VERBOSE is set. */
-SIM_API void sim_note_unsupported(const char *name, _Atomic int *is_noted);
+SIM_API void sim_note_unsupported(const char *name, _Atomic bool *is_noted);
 /* Print a line on stderr if CUDASIM_VERBOSE is set. */
 SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Return a number from the environment (decimal), or `otherwise` if it is not set or invalid. An

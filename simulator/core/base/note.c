@@ -12,7 +12,7 @@
 
 #define MOST_REPORTED 16
 
-static void note(const char *name, const char *what, _Atomic int *is_noted)
+static void note(const char *name, const char *what, _Atomic bool *is_noted)
 {
     if (atomic_exchange_explicit(is_noted, 1, memory_order_relaxed))
         return;
@@ -34,17 +34,17 @@ int sim_grow(void *list, size_t count, size_t *room, size_t each)
     return 0;
 }
 
-void sim_note_success(const char *name, _Atomic int *is_noted)
+void sim_note_success(const char *name, _Atomic bool *is_noted)
 {
     note(name, "returned success and did nothing", is_noted);
 }
 
-void sim_note_refusal(const char *name, _Atomic int *is_noted)
+void sim_note_refusal(const char *name, _Atomic bool *is_noted)
 {
     note(name, "returned \"not supported\"", is_noted);
 }
 
-void sim_note_unsupported(const char *name, _Atomic int *is_noted)
+void sim_note_unsupported(const char *name, _Atomic bool *is_noted)
 {
     if (!atomic_exchange_explicit(is_noted, 1, memory_order_relaxed))
         sim_verbose("%s is not modelled; it returned \"not supported\"", name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <cuda.h>
 #include <limits.h>
+#include <stdbool.h>
 
 #include "device.h"
 
@@ -62,67 +63,67 @@ static const struct {
     {A(HOST_NUMA_ID), 0},
 };
 
-static int from_catalogue(const struct sim_gpu *gpu, int attribute, int *value)
+static bool from_catalogue(const struct sim_gpu *gpu, int attribute, int *value)
 {
     switch (attribute) {
     case A(COMPUTE_CAPABILITY_MAJOR):
         *value = gpu->major;
-        return 1;
+        return true;
     case A(COMPUTE_CAPABILITY_MINOR):
         *value = gpu->minor;
-        return 1;
+        return true;
     case A(MULTIPROCESSOR_COUNT):
         *value = gpu->sms;
-        return 1;
+        return true;
     case A(CLOCK_RATE):
         *value = gpu->core_khz;
-        return 1;
+        return true;
     case A(MEMORY_CLOCK_RATE):
         *value = gpu->memory_khz;
-        return 1;
+        return true;
     case A(GLOBAL_MEMORY_BUS_WIDTH):
         *value = gpu->bus_bits;
-        return 1;
+        return true;
     case A(L2_CACHE_SIZE):
         *value = (int)gpu->l2;
-        return 1;
+        return true;
     case A(MAX_THREADS_PER_MULTIPROCESSOR):
         *value = gpu->threads_per_sm;
-        return 1;
+        return true;
     case A(MAX_BLOCKS_PER_MULTIPROCESSOR):
         *value = gpu->blocks_per_sm;
-        return 1;
+        return true;
     case A(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR):
         *value = (int)gpu->shared_per_sm;
-        return 1;
+        return true;
     case A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN):
         *value = (int)gpu->shared_per_block;
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
 /* Return what cards of a generation have: those for data centres have ECC, and newer ones more
  * features. */
-static int from_generation(const struct sim_gpu *gpu, int attribute, int *value)
+static bool from_generation(const struct sim_gpu *gpu, int attribute, int *value)
 {
     switch (attribute) {
     case A(ECC_ENABLED):
         *value = gpu->board != gpu->memory && gpu->bus_bits > 384;
-        return 1;
+        return true;
     case A(MAX_PERSISTING_L2_CACHE_SIZE):
         *value = gpu->major >= 8 ? (int)(gpu->l2 / 8 * 5) : 0;
-        return 1;
+        return true;
     case A(MAX_ACCESS_POLICY_WINDOW_SIZE):
         *value = gpu->major >= 8 ? 128 << 20 : 0;
-        return 1;
+        return true;
     case A(CLUSTER_LAUNCH):
     case A(TENSOR_MAP_ACCESS_SUPPORTED):
         *value = gpu->major >= 9;
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
