@@ -80,7 +80,6 @@ def sources():
         *ROOT.glob("exchange/import/*.c"),
         *ROOT.glob("compare/diff/*.c"),
         ROOT / "compare/history/read-all.c",
-        ROOT / "compare/history/database.c",
         *HERE.glob("wasm/*.c"),
         *HERE.glob("wasm/stand-ins/*.c"),
     ]

@@ -3,9 +3,9 @@
 #include "analyzer/print/page.h"
 #include "analyzer/support/search.h"
 #include "analyzer/support/text.h"
+#include "analyzer/trace/comparable-names.h"
 #include "analyzer/trace/definitions.h"
 #include "digest-maker.h"
-#include "names.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "digest-maker.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/text.h"
-#include "names.h"
+#include "analyzer/trace/comparable-names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store.h"
+#include "analyzer/support/database.h"
 #include "analyzer/support/new-file.h"
-#include "database.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "join-nsight.h"
+#include "analyzer/support/database.h"
 #include "analyzer/support/grow.h"
-#include "compare/history/database.h"
 
 #include <errno.h>
 #include <sqlite3.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nsight Systems' SQLite export: device memory that CUDA handed out (nsys profile
  * --cuda-memory-usage=true). */
-#include "compare/history/database.h"
+#include "analyzer/support/database.h"
 #include "import.h"
 #include "trace-format/cuda-apis.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/trace/comparable-names.h"
 #include "arrow.h"
 #include "columns-arrow.h"
-#include "compare/digest/names.h"
 #include "exchange/tables/source.h"
 #include "memtap-reader.h"
 #include "quota.h"

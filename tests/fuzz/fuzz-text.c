@@ -4,8 +4,8 @@
 #include "analyzer/model/moment.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/text.h"
+#include "analyzer/trace/comparable-names.h"
 #include "compare/digest/amount.h"
-#include "compare/digest/names.h"
 #include "target.h"
 #include "trace-format/safe-text.h"
 

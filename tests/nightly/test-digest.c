@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run as a digest: names for ids, and nothing that only this run knows. */
+#include "analyzer/trace/comparable-names.h"
 #include "compare/digest/digest.h"
-#include "compare/digest/names.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 

@@ -10,7 +10,7 @@ MAY_INCLUDE = {
     "analyzer": {"analyzer", "trace-format"},
     "compare": {"compare", "analyzer", "trace-format"},
     "planner": {"planner", "analyzer", "trace-format"},
-    "exchange": {"exchange", "compare", "analyzer", "trace-format"},
+    "exchange": {"exchange", "analyzer", "trace-format"},
     "simulator": {"simulator", "trace-format/settings"},
     "page": {"page", "exchange", "compare", "analyzer", "trace-format"},
     "tools": {"tools", "exchange", "planner", "compare", "analyzer", "trace-format", "simulator"},

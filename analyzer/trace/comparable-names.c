@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "names.h"
+#include "comparable-names.h"
 #include "analyzer/support/text.h"
 #include "trace-format/meaning/marks.h"
 

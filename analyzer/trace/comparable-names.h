@@ -3,10 +3,10 @@
  * Names of code without parts that differ between machines, installations and versions, so that
  * runs can be compared. All out buffers are terminated; longer text is truncated.
  */
-#ifndef MT_NAMES_H
-#define MT_NAMES_H
+#ifndef MT_COMPARABLE_NAMES_H
+#define MT_COMPARABLE_NAMES_H
 
-#include "analyzer/trace/definitions.h"
+#include "definitions.h"
 
 /* Write a file name for comparison: "/venv/lib/python3.11/site-packages/models/net.py" becomes
  * "models/net.py", a path in the working directory becomes relative, "/usr/lib/libfoo.so.12.3"
