@@ -177,7 +177,11 @@ install_build_packages() {
 # Browsers for the page, and tools that tests use.
 install_test_packages() {
     local missing=()
-    need chromium/chromium/chromium/chromium command -v chromium chromium-browser google-chrome
+    if apt-cache show chromium-headless-shell >/dev/null 2>&1; then # Debian has it, and it takes a fifth less time
+        need chromium-headless-shell command -v chromium-headless-shell
+    else
+        need chromium/chromium/chromium/chromium command -v chromium chromium-browser google-chrome
+    fi
     need firefox-esr/firefox/firefox/MozillaFirefox command -v firefox-esr firefox
     need libxml2-utils/libxml2/libxml2/libxml2-tools command -v xmllint
     need mandoc command -v mandoc

@@ -27,7 +27,7 @@ PART = 0.02
 EVERY = 1  # one of so many traces,
 EVERY_QUESTION = 3  # and of so many questions, others of the next trace; --of asks all of all
 if "ASAN_OPTIONS" in os.environ:  # takes ten times as long, and sizes are the same
-    LONG, SHORTER, LONG_C, C_RUNS, PART, EVERY, EVERY_QUESTION = 300_000, 30_000, 100_000, C_RUNS[:5], 1, 6, 6
+    LONG, SHORTER, LONG_C, C_RUNS, PART, EVERY, EVERY_QUESTION = 100_000, 30_000, 50_000, C_RUNS[:5], 1, 9, 6
 turn = itertools.count()
 
 

@@ -18,8 +18,6 @@ other = os.environ.get("MEMTAP_TEST_READERS")
 if other and "MEMTAP_TEST_CHILD" not in os.environ:
     sys.exit(subprocess.run([other, *sys.argv], env={**os.environ, "MEMTAP_TEST_CHILD": "1"}, check=False).returncode)
 TRACES = ["training", "mixed", "layers", "hostile", "c-program", "native", "unknown"]
-if "ASAN_OPTIONS" in os.environ:  # each command takes ten times as long to start
-    TRACES = TRACES[::3]
 TABLES = "blocks", "events", "stacks", "categories", "phases", "ranks", "samples", "growth"
 
 

@@ -135,6 +135,14 @@ def test_layouts():
     (HERE / "layouts.svg").unlink()
 
 
+def test_rank_of_a_layout():
+    """One rank alone of each layout: a quarter of what is sharded fits, a half does not."""
+    result = found("-s", "t4", "--vary", "tp=1,2", "--vary", "dp=2", "--world-size", "{tp}*{dp}", "--rank", "{tp}", "sh", "-c",
+                   f"[ $RANK = {{tp}} ] || exit 9; exec {PROGRAM} $((49152 / WORLD_SIZE))")
+    lines = result["cards"][0]["frontier"]
+    check([(line["fits"], line["fails"]) for line in lines] == [(None, {"tp": 1, "dp": 2}), ({"tp": 2, "dp": 2}, None)], f"{lines}")
+
+
 def test_layouts_that_rise():
     """What takes more with more ranks rules nothing out, nor does what turns out to do so later."""
     _, _, card = layouts("({dp} == 1 ? 70000 : 90000) / {tp}", "--vary", "tp=1,2", "--vary", "dp=1,2", "--world-size", "{tp}*{dp}")

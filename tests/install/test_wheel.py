@@ -52,10 +52,11 @@ def others():
 
 
 def check_package(base, wheel, folder):
-    """The package in a fresh environment of a Python, with a trace that its own command records there."""
+    """The package in a fresh environment of a Python, with a trace that its own command records there. (Without a pip of its own,
+    which takes longer than the rest: that of this Python serves.)"""
     venv = pathlib.Path(folder, "venv-" + pathlib.Path(base).name).resolve()
-    run(base, "-m", "venv", venv)
-    run(venv / "bin" / "python", "-m", "pip", "install", "--no-index", "--no-deps", wheel)
+    run(base, "-m", "venv", "--without-pip", venv)
+    run(python, "-m", "pip", "--python", venv / "bin" / "python", "install", "--no-index", "--no-deps", wheel)
     check_works(venv / "bin" / "memtap", venv / "bin" / "python", folder)
     print(run(venv / "bin" / "python", "-c", PACKAGE, READS_ARROW, cwd=folder, env={"PATH": "/usr/bin:/bin"}).strip())
 
@@ -81,7 +82,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     for other in others():
         check_package(other, wheel, folder)
-    run(python, "-m", "venv", "--without-pip", folder + "/venv")  # that of this Python serves
+    run(python, "-m", "venv", "--without-pip", folder + "/venv")
     venv = pathlib.Path(folder, "venv").resolve()
     run(python, "-m", "pip", "--python", venv / "bin" / "python", "install", "--no-index", wheel)
     points = run(venv / "bin" / "python", "-c", "from importlib.metadata import distribution as d; print(d('memtap').entry_points)")

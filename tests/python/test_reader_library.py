@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-BOMBS, EVERY = ["chain", "keys", "names"], 3
+BOMBS, EVERY = ["chain", "keys", "names"], 6
 if "ASAN_OPTIONS" not in os.environ:  # which takes half a minute for those with the most rows, and two seconds a trace
     BOMBS, EVERY = [*BOMBS, "live", "pairs"], 1
 read_tables, make_traces, make_bombs = map(os.path.abspath, sys.argv[1:])

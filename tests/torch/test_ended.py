@@ -9,9 +9,11 @@ import harness
 from harness import MEMTAP, PYTHON, check, equal, must_run, run
 
 PROGRAM = Path(__file__).with_name("ends.py")
+BASELINES = {way: "plain" for way in ("plain", "exit", "_exit", "abort", "killed", "crash", "exec")}  # of others: "well"
 # The way, memtap run's exit code, the end's name, its words.
 WAYS = [
     ("well", 0, "whole", "whole"),
+    ("plain", 0, "whole", "whole"),
     ("caught", 0, "whole", "whole; memory ran out once, and the program continued"),
     ("caught_last", 0, "whole", "whole; memory ran out once, and the program continued"),
     ("caught_then_exit", 3, "exit", "exit code 3; memory ran out once, and the program continued"),
@@ -95,7 +97,7 @@ def history(work):
     equal("left out", trend["left_out"], len([bad for bad in runs if bad["program"] == PROGRAM.name and bad["ended"] != "whole"]))
     # What was killed, or became another program, so early may not say which it was.
     out = must_run([MEMTAP, "history", "trend", "--program", PROGRAM.name, "--db", db]).stdout
-    check("left out: run 10" in out and "ended: killed by signal 6 (SIGABRT)" in out, out)
+    check("left out: run 11" in out and "ended: killed by signal 6 (SIGABRT)" in out, out)
     every = asked("history", "trend", "-f", "json", "--program", PROGRAM.name, "--db", db, "--allow-ended", "any")
     equal("left out, asked to", every["left_out"], 0)
 
@@ -129,8 +131,9 @@ def processes(work):
         equal(f"rank {rank}", asked("info", "-f", "json", work / f"rank-{rank}.mtap")["ended"]["text"], text)
     check(f"memtap oom {work}/rank-1.mtap" in done.stderr, done.stderr)
     env = {"LD_PRELOAD": must_run([MEMTAP, "lib"]).stdout.strip(), "MEMTAP_OUTPUT": str(work / "alone.mtap")}
-    must_run([MEMTAP, "simulate", "--gpu", "h100", "--", PYTHON, PROGRAM, "exit"], ends=3, env=env)
-    equal("without memtap run", asked("info", "-f", "json", work / "alone.mtap")["ended"]["text"], "exit code 3")
+    must_run([MEMTAP, "simulate", "--gpu", "h100", "--", PYTHON, PROGRAM, "caught_then_exit"], ends=3, env=env)
+    equal("without memtap run", asked("info", "-f", "json", work / "alone.mtap")["ended"]["text"],
+          "exit code 3; memory ran out once, and the program continued")
 
 
 def main():
@@ -140,7 +143,7 @@ def main():
         for way, code, how, text in WAYS:
             trace, said = record(work, way, code)
             commands(trace, how, text)
-            gate(trace, work / "well.mtap", how, text)
+            gate(trace, work / f"{BASELINES.get(way, 'well')}.mtap", how, text)
             copies(work, trace, how, text)
             next_ = f"memtap {'oom' if how == 'oom' else 'report'} {trace}"
             check(next_ in said, f"memtap run: {said}")
