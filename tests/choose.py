@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """choose.py [--since COMMIT] [--shard K/N] BUILD [quick | SUITE | TEST]...: prints the names of the tests of a build folder that these
 words select, one a line. quick: lint, unit, and the exact output of each command. --since: what a change since COMMIT, committed or
-not, can touch, and always quick. --shard: the Kth of N equal parts. A word that selects nothing gets one line and exit code 2."""
+not, can touch, and always quick. --shard: the Kth of N parts that take about as long. A word that selects nothing gets one line and
+exit code 2."""
 
 import argparse
 import difflib
@@ -23,6 +24,15 @@ TOUCHED = {
     "simulator": {"simulator", "torch"}, "tests/bench": {"shim"},
     "CHANGELOG.md": set(), "CONTRIBUTING.md": set(), "HACKING.md": set(), "README.md": {"cli"},
 }
+
+# Processor seconds, roughly, of those that take long; each other one, 4. Shards are balanced by them.
+SECONDS = {
+    "torch advice": 68, "torch fits": 54, "torch out_of_memory": 48, "torch remedies": 39, "accuracy": 32, "torch ranks_alone": 26,
+    "torch ended": 24, "torch holders": 21, "torch compiled": 20, "nightly pytest_plugin": 20, "totals of compiled": 18, "torch plan": 18,
+    "samples with pytorch": 16, "torch light": 15, "torch ddp_two_ranks": 14, "torch": 13, "torch values": 13, "operators": 12,
+    "torch kv_cache": 12, "torch gpt2_xl": 12, "oracle": 11, "torch remarked": 11, "torch profiler": 10, "torch small_values": 10,
+}
+OTHERS = 4
 
 
 def tests_of(build):
@@ -63,10 +73,20 @@ def touched_by(path, tests):
     if own:
         return own
     parts = Path(path).parts
-    suites = next((TOUCHED[known] for known in ("/".join(parts[:2]), parts[0]) if known in TOUCHED), None)
+    folders = ("/".join(parts[:n]) for n in range(len(parts), 0, -1))  # the nearest first
+    suites = next((TOUCHED[known] for known in folders if known in TOUCHED), None)
     if suites is None and parts[0] == "tests" and any(parts[1] in of_test for of_test, _ in tests.values()):
         suites = {parts[1]}
     return {name for name, (of_test, _) in tests.items() if suites is None or suites & of_test}
+
+
+def shards(names, parts):
+    """Share the names out, the longest first, each to the shard that has least to do."""
+    shared = [(0, part, []) for part in range(parts)]
+    for name in sorted(names, key=lambda name: (-SECONDS.get(name, OTHERS), name)):
+        seconds, part, members = min(shared)
+        shared[part] = seconds + SECONDS.get(name, OTHERS), part, [*members, name]
+    return [sorted(members) for _, _, members in shared]
 
 
 def part_of(text):
@@ -101,7 +121,7 @@ def main():
         for path in changed_since(options.since):
             chosen |= touched_by(path, tests)
     part, parts = options.shard
-    print("\n".join(sorted(chosen)[part - 1 :: parts]))
+    print("\n".join(shards(chosen, parts)[part - 1]))
 
 
 if __name__ == "__main__":

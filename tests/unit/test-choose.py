@@ -21,10 +21,13 @@ quick = chosen("quick")
 assert {"lint", "cli report"} <= set(quick) and not any("torch" in tests[name][0] for name in quick)
 whole = chosen("torch")
 parts = [chosen("--shard", f"{part}/3", "torch") for part in (1, 2, 3)]
-assert sorted(sum(parts, [])) == whole and min(map(len, parts)) == len(whole) // 3
+loads = [sum(choose.SECONDS.get(name, choose.OTHERS) for name in part) for part in parts]
+assert sorted(sum(parts, [])) == whole and max(loads) - min(loads) <= max(choose.SECONDS.values()), loads
+assert set(choose.SECONDS) <= set(tests)
 assert chosen("notes") == ["notes"] and chosen("cli r*") == [name for name in sorted(tests) if name.startswith("cli r")]
 assert set(chosen("--since", "HEAD", "quick")) >= set(quick)
 assert choose.touched_by("tests/unit/test-choose.py", tests) == {"choose"}
+assert "torch holders" in choose.touched_by("tools/memtap/commands/cmd-oom.c", tests) < set(tests)
 assert choose.touched_by("page/src/app.ts", tests) < choose.touched_by("trace-format/model.h", tests) == set(tests)
 assert all((choose.ROOT / path).exists() for path in choose.TOUCHED)
 assert "did you mean notes" in chosen("nots", fails=2)
