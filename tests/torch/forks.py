@@ -22,7 +22,7 @@ import time
 import torch
 import torch._dynamo  # an optimizer's first step would
 
-IDLE_S = 10
+IDLE_S = 30
 STAYS = ("LD_", "MEMTAP_", "CUDASIM_", "NVTX_")  # what the command before this program has set
 
 

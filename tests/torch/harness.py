@@ -207,15 +207,20 @@ class Trace:
         return [event for event in self.events if event["record"] in kinds]
 
 
-def fork(trace, program, *arguments, gpu=GPU, before=None, ends=0, **options):
-    """What a program printed that memtap recorded, in a child of Forks: where its process's begin and end do not matter. before: as
-    Forks has it. ends: the exit code that it should have."""
-    with Forks(before=before or recorded("%p.mtap", gpu=gpu)) as forks:
-        code, output = forks.run(trace, program, *arguments, **options)
+def fork(trace, program, *arguments, gpu=GPU, before=None, ends=0, env=None, **options):
+    """What a program printed that memtap recorded, in a child of Forks: where its process's begin and end do not matter. gpu: the card
+    that it finds. before: as Forks has it. ends: the exit code that it should have."""
+    with Forks(before=before) as forks:
+        code, output = forks.run(trace, program, *arguments, env=on_card(gpu) | (env or {}), **options)
     if not equal(f"exit code of {program}", code, ends):
         print(output)
         finish()
     return output
+
+
+def on_card(gpu):
+    """What a program of Forks reads to find another card, at its first call of CUDA."""
+    return {} if gpu == GPU else {"CUDASIM_GPU": gpu}
 
 
 def record(work, script, *arguments, gpu=GPU, ends=0):

@@ -2,7 +2,6 @@
 """test_plan.py [SETTING...]: what memtap plan says of a recorded run under another setting, against a
 run with that setting: whether it fits, and the peaks, to the byte. And the recorded setting, replayed,
 is equal after every allocation and free. With arguments: all scripts, with these settings."""
-import contextlib
 import json
 import sys
 from pathlib import Path
@@ -31,16 +30,12 @@ SPLIT = "max_split_size_mb:64"
 SETTINGS = ["expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"]
 
 
-def record(work, script, arguments, forks, setting):
+def record(work, script, arguments, forks, setting, gpu=harness.GPU):
     """The trace of a run with a setting; None: the program refuses it."""
     trace = Path(work) / "t.mtap"
     trace.unlink(missing_ok=True)
-    forks.run(trace, ZOO / script, *arguments, env={"PYTORCH_CUDA_ALLOC_CONF": setting})
+    forks.run(trace, ZOO / script, *arguments, env={"PYTORCH_CUDA_ALLOC_CONF": setting, **harness.on_card(gpu)})
     return trace if trace.exists() else None
-
-
-def forks_on(gpu, scripts):
-    return harness.Forks(*(ZOO / script for script in scripts), before=harness.recorded("%p.mtap", gpu=gpu))
 
 
 def plan(trace, setting):
@@ -73,15 +68,15 @@ def compare(script, setting, said, real, is_cut):
         equal(f"{script} {setting}: {name}", said[name], real[name])
 
 
-def test(work, script, arguments, forks, settings):
-    trace = record(work, script, arguments, forks, "")
+def test(work, script, arguments, forks, settings, gpu):
+    trace = record(work, script, arguments, forks, "", gpu)
     kept = trace.rename(Path(work) / "default.mtap")
     for setting in settings:
         found = plan(kept, setting)
         if not found:
             continue
         exact(f"{script} as recorded", found)
-        other = record(work, script, arguments, forks, setting)
+        other = record(work, script, arguments, forks, setting, gpu)
         if not check(other, f"{script} {setting}: there is a trace"):
             continue
         again = plan(other, setting)
@@ -131,12 +126,11 @@ def graphs(work, forks):
 def main():
     harness.need_torch()
     scripts = ALL if sys.argv[1:] else QUICK
-    with harness.folder() as work, forks_on("h100", scripts) as forks:
+    with harness.folder() as work, harness.Forks(*(ZOO / script for script in scripts)) as forks:
         own(work, forks)
         graphs(work, forks)
         for script, (arguments, gpu) in scripts.items():
-            with contextlib.nullcontext(forks) if gpu == "h100" else forks_on(gpu, [script]) as on_its_card:
-                test(work, script, arguments, on_its_card, sys.argv[1:] or SETTINGS)
+            test(work, script, arguments, forks, sys.argv[1:] or SETTINGS, gpu)
     harness.finish()
 
 

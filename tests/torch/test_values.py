@@ -18,9 +18,9 @@ STEERED = {"qwen_adamw.py"}  # transformers asks whether its masks are all true
 A_REAL = 4  # what an event of an unknown value is about: most programs print their loss; above: workspaces
 
 
-def forks(values):
+def forks(*values):
     programs = [ZOO / program for program in PROGRAMS]
-    return harness.Forks(*programs, before=harness.recorded("%p.mtap", "--values", values))
+    return harness.Forks(*programs, before=harness.recorded("%p.mtap", *values))
 
 
 def requests(of, path, program, arguments):
@@ -35,7 +35,7 @@ def requests(of, path, program, arguments):
 
 def main():
     harness.need_torch()
-    with harness.folder() as work, forks("64K") as computing, forks("0") as other:
+    with harness.folder() as work, forks() as computing, forks("--values", "0") as other:
         for program, arguments in PROGRAMS.items():
             found = requests(computing, Path(work) / f"{program}-values.mtap", program, arguments)
             wanted = requests(other, Path(work) / f"{program}-none.mtap", program, arguments)
