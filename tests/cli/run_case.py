@@ -2,7 +2,7 @@
 """run_case.py [--record] MAKE-TRACES MEMTAP CASE...: runs the command lines of each case and
 compares their output with what the case says, to the byte; --record writes it there instead.
 
-A case is a text file: a line `$ COMMAND` for the shell, with `memtap` in the PATH and the traces of
+A case is a text file: a line `$ COMMAND` for the shell, with `memtap` and commands/ in the PATH and the traces of
 make-traces in the working directory; then its stdout, its stderr with `! ` before each line, and
 `= N` where its exit code N is not 0. Lines before the first command and `#` lines between are
 comments. A last line without a newline is followed by `\\ no newline`."""
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+COMMANDS = pathlib.Path(__file__).resolve().parent / "commands"
 # On a machine with a GPU it is not said. (tests/others/test-no-device.py holds it.)
 NO_GPU = "; this machine has no NVIDIA GPU: memtap run --simulate h100 runs the program on a simulated card"
 
@@ -25,7 +26,7 @@ def shown(text, before=""):
 
 
 def run(command, folder, memtap):
-    path = f"{memtap.parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join((str(memtap.parent), str(COMMANDS), os.environ["PATH"]))
     environment = {"PATH": path, "LC_ALL": "C.UTF-8", "HOME": str(folder), "TMPDIR": str(folder),
                    "CUDASIM_PATIENCE": "100000"}
     environment |= {name: os.environ[name] for name in os.environ if name.endswith("SAN_OPTIONS")}
