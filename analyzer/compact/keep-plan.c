@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/replay/replay.h"
+#include "analyzer/replay/summary-lists.h"
 #include "analyzer/trace/survey.h"
 #include "compact.h"
 #include "keep-lives.h"
@@ -434,8 +434,8 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
     if (!rc && !plan->is_compact)
         rc = mt_kept_count(&plan->kept);
     if (!rc && !plan->is_compact)
-        rc =
-            mt_whole_list(&whole, &(struct mt_renumber){number_of, &plan->kept}, add_summary, plan);
+        rc = mt_summary_list(&whole, &(struct mt_renumber){number_of, &plan->kept}, add_summary,
+                             plan);
     mt_replay_clear(&whole);
     mt_keep_scout_clear(&scout);
     return rc;

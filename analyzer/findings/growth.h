@@ -7,8 +7,8 @@
 #define MT_GROWTH_H
 
 #include "analyzer/holders/holder-words.h"
+#include "analyzer/loops/turns.h"
 #include "analyzer/replay/replay.h"
-#include "analyzer/turns/turns.h"
 
 struct mt_device;
 

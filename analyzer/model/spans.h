@@ -56,8 +56,8 @@ enum mt_counted {
     MT_COUNTED_BACKWARDS,
     MT_COUNTED_STEPS,    /* of an optimizer */
     MT_COUNTED_REQUESTS, /* a server's steps for them */
-    MT_COUNTED_TURNS,    /* of the program's loop (analyzer/turns/turns.h) */
-    MT_COUNTED_RANGES,   /* that the program names so (analyzer/turns/named.h) */
+    MT_COUNTED_TURNS,    /* of the program's loop (analyzer/loops/turns.h) */
+    MT_COUNTED_RANGES,   /* that the program names so (analyzer/loops/named.h) */
 };
 
 extern const char *const mt_counted_names[]; /* JSON's */

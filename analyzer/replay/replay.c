@@ -6,6 +6,7 @@
 #include "replay-cuda.h"
 #include "replay-parts.h"
 #include "segments.h"
+#include "summary-lists.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -484,7 +485,7 @@ int mt_replay_end(struct mt_replay *replay)
     int rc = mt_definitions_finish(replay->definitions);
     if (!rc)
         rc = finish(replay);
-    return rc ? rc : mt_whole_take(replay);
+    return rc ? rc : mt_summary_take(replay);
 }
 
 int mt_replay(const char *path, const struct mt_question *question, struct mt_replay *replay,

@@ -9,6 +9,8 @@
 #include "analyzer/classify/classify.h"
 #include "analyzer/classify/tracker.h"
 #include "analyzer/holders/holders.h"
+#include "analyzer/loops/named.h"
+#include "analyzer/loops/trainers.h"
 #include "analyzer/model/cuda-level.h"
 #include "analyzer/model/cuda-objects.h"
 #include "analyzer/model/host.h"
@@ -18,8 +20,6 @@
 #include "analyzer/query/query.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
-#include "analyzer/turns/named.h"
-#include "analyzer/turns/trainers.h"
 #include "analyzer/uses/uses.h"
 #include "cuda-pools.h"
 #include "filter.h"
@@ -178,27 +178,5 @@ static inline struct mt_naming mt_replay_naming(const struct mt_replay *replay)
 
 /* Return the facts for rules, as far as the trace has been read. */
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay);
-
-/*
- * Figures that need all events of a trace: a compact copy has them as lists of numbers (FORMAT.md,
- * "Summary blocks").
- */
-
-typedef int mt_definition_sink(void *data, const struct mt_definition *definition);
-
-/* Gives the number that an event, or the first one after it, has in the copy; 0 for 0. */
-struct mt_renumber {
-    uint64_t (*number)(void *data, uint64_t event);
-    void *data;
-};
-
-/* Report each list of a trace that was replayed with whole_run. Return tell's result if it is not
- * 0. */
-int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber,
-                  mt_definition_sink *sink, void *data);
-
-/* Put, at the end of a replay of a compact copy, the lists in place of the copy's own figures. 0 or
- * -ENOMEM. */
-int mt_whole_take(struct mt_replay *replay);
 
 #endif

@@ -337,7 +337,7 @@ static int add_info(struct mt_definitions *d, const struct mt_definition *defini
     return 0;
 }
 
-/* Not SUMMARY, which is the replay's (whole.c). */
+/* Not SUMMARY, which is the replay's (summary-lists.c). */
 static int (*const add[MT_DEF_LIMIT])(struct mt_definitions *, const struct mt_definition *) = {
     [MT_DEF_STRING] = add_string, [MT_DEF_FRAME] = add_frame,   [MT_DEF_CALL] = add_frame,
     [MT_DEF_STACK] = add_stack,   [MT_DEF_THREAD] = add_thread, [MT_DEF_INFO] = add_info,

@@ -39,6 +39,11 @@ enum mt_rebuilt {
     MT_REBUILDS_LOSS = 2048        /* logits, and what is made of them */
 };
 
+/* Edit the blocks as a change would. 0; -ENOMEM; -EINVAL: no such argument; -ENOENT:
+ * change->why_not says why it cannot be. */
+typedef int mt_change_editor(struct mt_edits *edits, const char *argument,
+                             struct mt_modelled *change);
+
 /* A kind of change, named KIND:ARGUMENT. Of several the first rows are applied first: each edits
  * what those before it made. */
 struct mt_change_kind {
@@ -49,8 +54,7 @@ struct mt_change_kind {
     const char *assumes; /* in a line */
     unsigned error;      /* per thousand of the peak: nine of ten re-runs were closer */
     unsigned rebuilds;   /* enum mt_rebuilt; some arguments add to it */
-    /* 0; -ENOMEM; -EINVAL: no such argument; -ENOENT: change->why_not says why it cannot be. */
-    int (*apply)(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+    mt_change_editor *apply;
     bool is_replayed; /* it leaves the program's own requests, allocated or freed elsewhere */
 };
 

@@ -9,39 +9,12 @@
 #include "edits.h"
 #include "planner/recording/facts.h"
 
-int mt_change_optimizer(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_bucket_views(struct mt_edits *edits, const char *argument,
-                           struct mt_modelled *change);
-int mt_change_zero2(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_zero3(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_checkpoint_each(struct mt_edits *edits, const char *argument,
-                              struct mt_modelled *change);
-int mt_change_chunked_loss(struct mt_edits *edits, const char *argument,
-                           struct mt_modelled *change);
-int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_batch(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_sequence(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
-                           struct mt_modelled *change);
-
-int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
-                             struct mt_modelled *change);
-int mt_change_host_copies(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_no_benchmark(struct mt_edits *edits, const char *argument,
-                           struct mt_modelled *change);
-int mt_change_del(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_defer(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_omit(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
-int mt_change_offload_idle(struct mt_edits *edits, const char *argument,
-                           struct mt_modelled *change);
-
-int mt_change_kv_cache(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+mt_change_editor mt_change_optimizer, mt_change_zero1, mt_change_bucket_views, mt_change_zero2,
+    mt_change_zero3, mt_change_checkpoint, mt_change_checkpoint_each, mt_change_chunked_loss,
+    mt_change_offload, mt_change_lora, mt_change_batch, mt_change_sequence, mt_change_precision,
+    mt_change_zero_grad, mt_change_keep_nothing, mt_change_no_grad, mt_change_drop_exception,
+    mt_change_host_copies, mt_change_no_benchmark, mt_change_del, mt_change_defer, mt_change_omit,
+    mt_change_offload_idle, mt_change_kv_cache;
 
 /* Read a whole number from 1 up; 0: it is none. */
 uint64_t mt_change_number(const char *argument);

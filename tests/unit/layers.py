@@ -43,7 +43,7 @@ SUBFOLDERS = {
         "support",
         "trace",
         "model",
-        "turns",
+        "loops",
         "holders",
         "uses",
         "classify",
@@ -64,7 +64,7 @@ SUBFOLDERS = {
     ],
     "planner": ["allocator", "requests", "recording", "rest", "changes", "advice"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
-    "tools/memtap": ["completion", "terminal", "input", "launch", "attach", "serve", "top", "metrics", "copies", "fit", "ranks", "commands"],
+    "tools/memtap": ["completion", "terminal", "input", "launch", "attach", "serve", "top", "metrics", "recordings", "fit", "ranks", "commands"],
     "simulator/core": ["base", "device", "values", "memory", "streams", "process"],
 }
 

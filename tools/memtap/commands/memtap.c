@@ -2,11 +2,11 @@
 /* The memtap command: the table of its subcommands. */
 #include "commands.h"
 #include "tools/memtap/attach/command.h"
-#include "tools/memtap/copies/command.h"
 #include "tools/memtap/input/check-arguments.h"
 #include "tools/memtap/input/trace-arguments.h"
 #include "tools/memtap/launch/pytorch-check.h"
 #include "tools/memtap/metrics/command.h"
+#include "tools/memtap/recordings/command.h"
 #include "tools/memtap/terminal/command.h"
 #include "trace-format/settings/nearest.h"
 

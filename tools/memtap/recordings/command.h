@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memtap recover, save, start and stop. */
-#ifndef MT_COPIES_COMMAND_H
-#define MT_COPIES_COMMAND_H
+#ifndef MT_RECORDINGS_COMMAND_H
+#define MT_RECORDINGS_COMMAND_H
 
 #include "tools/memtap/terminal/command.h"
 

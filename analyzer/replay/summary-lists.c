@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay.h"
-#include "whole-turns.h"
+/* Figures that need all events of a trace, as a compact copy's lists of numbers. Numbers of events
+ * are the copy's. */
+#include "summary-lists.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
+#include "number.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -287,6 +291,156 @@ static void clear_by_others(struct mt_replay *replay, unsigned slot)
     mt_sums_clear(&replay->cuda.by_others);
 }
 
+/* The program's loop: stack, line, thread, flags (bit 0: it calls modules, 1: its turns are steps,
+ * 2: other threads have other numbers of turns; from 8: how many threads), the event that ends it,
+ * and the string of ranges that are its turns. */
+#define MT_LOOP_NUMBERS 6u
+#define MT_LOOP_ENDS (1u << 4) /* bits of the numbers that are events */
+
+static uint64_t flags_of_loop(const struct mt_turns *turns)
+{
+    return (uint64_t)turns->threads << 8 | (uint64_t)turns->differ << 2 |
+           (uint64_t)turns->are_steps << 1 | turns->in_forward;
+}
+
+static bool get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+{
+    const struct mt_turns *turns = &replay->turns;
+    if (slot || i || !(turns->n || turns->frame))
+        return false;
+    const uint64_t numbers[MT_LOOP_NUMBERS] = {turns->stack,         turns->line, turns->thread,
+                                               flags_of_loop(turns), turns->end,  turns->named};
+    memcpy(number, numbers, sizeof numbers);
+    return true;
+}
+
+static int take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *number)
+{
+    struct mt_turns *turns = &replay->turns;
+    (void)slot;
+    mt_turns_clear(turns);
+    mt_turns_name(turns, replay->definitions, (uint32_t)number[0]);
+    turns->line = (uint32_t)number[1];
+    turns->thread = (uint32_t)number[2];
+    turns->in_forward = number[3] & 1;
+    turns->are_steps = number[3] >> 1 & 1;
+    turns->differ = number[3] >> 2 & 1;
+    turns->threads = (uint32_t)(number[3] >> 8);
+    turns->end = number[4];
+    turns->named = (uint32_t)number[5];
+    if (turns->named)
+        mt_turn_name(turns->name, sizeof turns->name, mt_string(replay->definitions, turns->named));
+    mt_replay_set_loop(replay);
+    return 0;
+}
+
+/* Its turns: the event that begins each, and whether the loop begins again there. */
+#define MT_TURN_NUMBERS 2u
+#define MT_TURN_BEGINS (1u << 0)
+
+static bool get_turn(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+{
+    const struct mt_turns *turns = &replay->turns;
+    if (slot || i >= turns->n)
+        return false;
+    size_t first = MT_LEADING(k, turns->n_first, turns->first[k] < i);
+    number[0] = turns->begin[i];
+    number[1] = first < turns->n_first && turns->first[first] == i;
+    return true;
+}
+
+static int take_turn(struct mt_replay *replay, unsigned slot, const uint64_t *number)
+{
+    struct mt_turns *turns = &replay->turns;
+    (void)slot;
+    if (turns->n && turns->begin[turns->n - 1] > number[0])
+        return 0;
+    if (number[1] &&
+        MT_APPEND(turns->first, turns->first_capacity, turns->n_first, (uint32_t)turns->n))
+        return -ENOMEM;
+    return MT_APPEND(turns->begin, turns->capacity, turns->n, number[0]);
+}
+
+/* A device's spans, cut by these turns: iteration, event, before, most_event, run, calls, called,
+ * caller, flags, time_ns, most_time_ns, least, most, left, most_reserved. */
+#define MT_TURN_SPAN_NUMBERS 15u
+#define MT_TURN_SPAN_PLACES (1u << 1 | 1u << 2 | 1u << 3)
+
+/* The members of a span that are small, in one number: each has its bits. */
+#define SPAN_FLAGS(X)                                                                              \
+    X(phase, 0, 0xff)                                                                              \
+    X(serving, 8, 0xff)                                                                            \
+    X(turn, 16, 0xff)                                                                              \
+    X(makes_graph, 24, 0xff)                                                                       \
+    X(has_called, 32, 1)                                                                           \
+    X(is_evaluation, 33, 1)                                                                        \
+    X(is_apart, 34, 1)                                                                             \
+    X(is_past, 35, 1)
+
+static uint64_t flags_of(const struct mt_span *span)
+{
+    uint64_t flags = 0;
+#define PUT(member, shift, mask) flags |= ((uint64_t)span->member & (mask)) << (shift);
+    SPAN_FLAGS(PUT)
+#undef PUT
+    return flags;
+}
+
+static void set_flags(struct mt_span *span, uint64_t flags)
+{
+#define TAKE(member, shift, mask) span->member = flags >> (shift) & (mask);
+    SPAN_FLAGS(TAKE)
+#undef TAKE
+    if (span->phase >= MT_PHASE_COUNT)
+        span->phase = MT_PHASE_OUTSIDE;
+}
+
+static bool get_turn_span(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+{
+    const struct mt_spans *spans = &replay->spans[slot];
+    if (!spans->turns || i >= spans->n)
+        return false;
+    const struct mt_span *span = &spans->span[i];
+    const uint64_t numbers[MT_TURN_SPAN_NUMBERS] = {
+        span->iteration,    span->event,  span->before, span->most_event, span->run,
+        span->calls,        span->called, span->caller, flags_of(span),   span->time_ns,
+        span->most_time_ns, span->least,  span->most,   span->left,       span->most_reserved};
+    memcpy(number, numbers, sizeof numbers);
+    return true;
+}
+
+static void clear_turn_spans(struct mt_replay *replay, unsigned slot)
+{
+    struct mt_spans *spans = &replay->spans[slot];
+    spans->n = 0;
+    mt_spans_count_turns(spans, &replay->turns);
+}
+
+static int take_turn_span(struct mt_replay *replay, unsigned slot, const uint64_t *number)
+{
+    struct mt_spans *spans = &replay->spans[slot];
+    struct mt_span span = {.iteration = (uint32_t)number[0],
+                           .event = number[1],
+                           .before = number[2],
+                           .most_event = number[3],
+                           .run = (uint32_t)number[4],
+                           .calls = (uint32_t)number[5],
+                           .called = (uint32_t)number[6],
+                           .caller = (uint32_t)number[7],
+                           .time_ns = number[9],
+                           .most_time_ns = number[10],
+                           .least = number[11],
+                           .most = number[12],
+                           .left = number[13],
+                           .most_reserved = number[14]};
+    set_flags(&span, number[8]);
+    if (span.iteration > spans->iterations ||
+        (spans->n && (spans->span[spans->n - 1].event > span.event ||
+                      spans->span[spans->n - 1].iteration > span.iteration)))
+        return 0;
+    return MT_APPEND(spans->span, spans->capacity, spans->n, span);
+}
+
 /* The place of a list in copies of older format versions: one info record, one for each device, or
  * several for each, numbered from 0. */
 enum in_text { ONE, EACH_DEVICE, PARTS };
@@ -315,12 +469,10 @@ static const struct list {
     {MT_SUMMARY_RANGES, PARTS, 4, get_range, take_range, NULL, 0, 0, 0},
     {MT_SUMMARY_SPANS, PARTS, 5, get_span, take_span, NULL, 0, 0, 0},
     {MT_SUMMARY_TWICE, PARTS, 3, get_twice, take_twice, clear_twice, 1, 0, 0},
-    {MT_SUMMARY_LOOP, PARTS, MT_LOOP_NUMBERS, mt_whole_get_loop, mt_whole_take_loop, NULL, 0, 0,
-     MT_LOOP_ENDS},
-    {MT_SUMMARY_TURNS, PARTS, MT_TURN_NUMBERS, mt_whole_get_turn, mt_whole_take_turn, NULL, 0, 0,
-     MT_TURN_BEGINS},
-    {MT_SUMMARY_TURN_SPANS, PARTS, MT_TURN_SPAN_NUMBERS, mt_whole_get_turn_span,
-     mt_whole_take_turn_span, mt_whole_clear_turn_spans, 0, 0, MT_TURN_SPAN_PLACES},
+    {MT_SUMMARY_LOOP, PARTS, MT_LOOP_NUMBERS, get_loop, take_loop, NULL, 0, 0, MT_LOOP_ENDS},
+    {MT_SUMMARY_TURNS, PARTS, MT_TURN_NUMBERS, get_turn, take_turn, NULL, 0, 0, MT_TURN_BEGINS},
+    {MT_SUMMARY_TURN_SPANS, PARTS, MT_TURN_SPAN_NUMBERS, get_turn_span, take_turn_span,
+     clear_turn_spans, 0, 0, MT_TURN_SPAN_PLACES},
 };
 #define LISTS (sizeof lists / sizeof *lists)
 
@@ -353,8 +505,8 @@ static int list_one(const struct mt_replay *whole, const struct list *list, unsi
     return rc;
 }
 
-int mt_whole_list(const struct mt_replay *whole, const struct mt_renumber *renumber,
-                  mt_definition_sink *sink, void *data)
+int mt_summary_list(const struct mt_replay *whole, const struct mt_renumber *renumber,
+                    mt_definition_sink *sink, void *data)
 {
     int rc = 0;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
@@ -420,7 +572,7 @@ static int take_list(struct mt_replay *replay, const struct list *list, unsigned
     return rc;
 }
 
-int mt_whole_take(struct mt_replay *replay)
+int mt_summary_take(struct mt_replay *replay)
 {
     int rc = 0;
     if (!mt_info(replay->definitions, "compact"))
