@@ -11,6 +11,7 @@
 #include "attach.h"
 #include "images.h"
 #include "preload/hooks/hooks.h"
+#include "trace-format/settings/attach.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,6 +23,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static char settings[MT_ATTACH_SETTINGS];
+
+void mt_attach_set_settings(const char *from)
+{
+    memcpy(settings, from, sizeof settings);
+    settings[sizeof settings - 2] = settings[sizeof settings - 1] = '\0';
+}
+
+char *mt_attach_getenv(const char *name)
+{
+    size_t length = strlen(name);
+    for (char *at = settings; *at; at += strlen(at) + 1)
+        if (!strncmp(at, name, length) && at[length] == '=')
+            return at + length + 1;
+    return getenv(name);
+}
 
 #define ROOMS 2048u /* of the table of names */
 #define UNKNOWN 0

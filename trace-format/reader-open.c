@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open and close a trace: its header, its end, its tail, and the previous segment. */
+#include "reader-open.h"
 #include "author/author.h"
 #include "block.h"
 #include "decoder.h"
 #include "encoder.h"
-#include "reader-parts.h"
 #include "varint.h"
 
 #include <errno.h>
@@ -136,9 +136,9 @@ int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error)
                           "the trace's older segment (*" MT_OLDER_SUFFIX ")%s %s; everything after "
                           "it was read",
                           events,
-                          reader->older_state == OLDER_OTHER    ? "is of another trace"
-                          : reader->older_state == OLDER_CUT    ? "is incomplete and was ignored"
-                          : reader->older_state == OLDER_ITSELF ? "is a copy of the trace itself"
+                          reader->older.state == OLDER_OTHER    ? "is of another trace"
+                          : reader->older.state == OLDER_CUT    ? "is incomplete and was ignored"
+                          : reader->older.state == OLDER_ITSELF ? "is a copy of the trace itself"
                                                                 : "is missing");
 }
 
@@ -147,7 +147,7 @@ int mt_reader_fail_tail(struct mt_reader *reader, struct mt_trace_error *error)
     return mt_reader_fail(error, MT_FAULT_TAIL, reader->offset,
                           "the recording was not closed, and its tail (*" MT_TAIL_SUFFIX
                           ") is %s; the trace was read without it",
-                          reader->tail_fit == TAIL_OTHER ? "that of another trace"
+                          reader->tail.fit == TAIL_OTHER ? "that of another trace"
                                                          : "older than the trace");
 }
 
@@ -204,7 +204,7 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
     if (reader->version >= 2)
         reader->trace_id = mt_get64(header + 16);
     if (reader->version >= 2)
-        reader->older_id = mt_get64(header + 24);
+        reader->older.id = mt_get64(header + 24);
     if (reader->version >= 2 && size >= sizeof header && (size_t)n == sizeof header)
         mt_author_get(header + MT_FILE_HEADER_SIZE, &reader->author);
     if (reader->version < 1 || size < needed || size > reader->file_size ||
@@ -275,7 +275,7 @@ static enum mt_trace_state state_of(const struct mt_tail_content *tail, bool is_
 enum mt_author_sign mt_reader_check_author(const struct mt_reader *reader)
 {
     struct stat status;
-    const struct mt_tail_content *tail = &reader->tail;
+    const struct mt_tail_content *tail = &reader->tail.content;
     if (fstat(reader->fd, &status))
         return MT_AUTHOR_UNSEEN;
     uint64_t written_ns =
@@ -292,7 +292,7 @@ enum mt_author_sign mt_reader_check_author(const struct mt_reader *reader)
 /* Open the trace at the blocks that its tail does not count, to compare them with the tail. */
 static void open_rest(struct mt_reader *reader, const char *path)
 {
-    const uint64_t from = reader->tail.trace_size;
+    const uint64_t from = reader->tail.content.trace_size;
     struct mt_trace_error error;
     struct mt_reader *rest;
     if (from >= reader->file_size || mt_reader_open_single(&rest, path, &error))
@@ -310,15 +310,15 @@ static void open_rest(struct mt_reader *reader, const char *path)
 int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
     const struct mt_tail_of trace = {path, reader->trace_id, reader->header_size};
-    int rc = mt_tail_read(&reader->tail, &trace);
+    int rc = mt_tail_read(&reader->tail.content, &trace);
     reader->sign = mt_reader_check_author(reader);
-    reader->state = state_of(&reader->tail, rc > 0, reader->sign);
+    reader->state = state_of(&reader->tail.content, rc > 0, reader->sign);
     if (reader->state != MT_TRACE_RUNNING && rc > 0)
         open_rest(reader, path);
-    if (reader->state == MT_TRACE_OPEN && reader->tail.is_other)
-        reader->tail_fit = TAIL_OTHER;
-    reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
-    if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_slotless(&reader->tail))
+    if (reader->state == MT_TRACE_OPEN && reader->tail.content.is_other)
+        reader->tail.fit = TAIL_OTHER;
+    reader->tail.next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
+    if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_slotless(&reader->tail.content))
         return mt_reader_no_memory(error, 0);
     if (rc == -EPROTO)
         return mt_reader_fail(error, MT_FAULT_VERSION, 8,
@@ -384,7 +384,7 @@ static bool was_dropped(const struct mt_reader *reader, const char *file)
     snprintf(name, sizeof name, "%s" MT_NEXT_SUFFIX, file);
     if (mt_reader_open_single(&next, name, &error))
         return false;
-    bool is_next = next->older_id == reader->trace_id;
+    bool is_next = next->older.id == reader->trace_id;
     mt_reader_close(next);
     return is_next;
 }
@@ -400,21 +400,21 @@ static void open_older(struct mt_reader *reader, const char *path)
     const char *file = realpath(path, real) ? real : path;
     const size_t n = strlen(file);
     snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, file);
-    if (!reader->older_id)
+    if (!reader->older.id)
         return;
     if (mt_reader_open_single(&older, name, &error)) {
         bool is_older = n > suffix && !strcmp(file + n - suffix, MT_OLDER_SUFFIX);
-        reader->older_state = is_older || was_dropped(reader, file) ? OLDER_USED : OLDER_MISSING;
+        reader->older.state = is_older || was_dropped(reader, file) ? OLDER_USED : OLDER_MISSING;
         return;
     }
     bool is_itself = older->trace_id == reader->trace_id;
-    reader->older_state = is_itself && was_dropped(reader, file) ? OLDER_USED
+    reader->older.state = is_itself && was_dropped(reader, file) ? OLDER_USED
                           : is_itself                            ? OLDER_ITSELF
-                          : older->trace_id != reader->older_id  ? OLDER_OTHER
+                          : older->trace_id != reader->older.id  ? OLDER_OTHER
                           : !is_complete(older, reader)          ? OLDER_CUT
                                                                  : OLDER_USED;
-    if (older->trace_id == reader->older_id && reader->older_state == OLDER_USED)
-        reader->older = older;
+    if (older->trace_id == reader->older.id && reader->older.state == OLDER_USED)
+        reader->older.reader = older;
     else
         mt_reader_close(older);
 }
@@ -432,8 +432,8 @@ static bool has_changed(const struct mt_reader *reader, const char *path)
 /* Return whether the files have changed since they were opened. */
 static bool is_moving(const struct mt_reader *reader, const char *path)
 {
-    bool lacks_older = reader->older_state != OLDER_USED;
-    if (reader->older_state == OLDER_ITSELF) /* as was_dropped, a moment later; or a copy */
+    bool lacks_older = reader->older.state != OLDER_USED;
+    if (reader->older.state == OLDER_ITSELF) /* as was_dropped, a moment later; or a copy */
         return true;
     if (reader->state == MT_TRACE_CLOSED)
         return false;
@@ -462,7 +462,7 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
         mt_reader_close(*out);
         nanosleep(&pause, NULL);
     }
-    (*out)->skip_carried = (*out)->older != NULL;
+    (*out)->skip_carried = (*out)->older.reader != NULL;
     return 0;
 }
 
@@ -472,10 +472,10 @@ void mt_reader_close(struct mt_reader *reader)
         return;
     if (reader->fd >= 0)
         close(reader->fd);
-    mt_reader_close(reader->older);
+    mt_reader_close(reader->older.reader);
     mt_reader_close(reader->rest);
     ZSTD_freeDCtx(reader->zstd);
-    mt_tail_clear(&reader->tail);
+    mt_tail_clear(&reader->tail.content);
     free(reader->stored.bytes);
     for (unsigned i = 0; i < 2; i++) {
         free(reader->raw[i].bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reader-parts.h"
+#include "reader-open.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -185,20 +185,20 @@ static int decode(struct mt_reader *reader, struct mt_batch *batch)
 static int next_of_tail(struct mt_reader *reader, struct mt_batch *batch,
                         struct mt_trace_error *error)
 {
-    const struct mt_tail_content *tail = &reader->tail;
+    const struct mt_tail_content *tail = &reader->tail.content;
     batch->offset = reader->offset;
     batch->file_size = reader->file_size;
     batch->is_tail = true;
-    if (reader->tail_next == TAIL_DEFINITIONS) {
-        reader->tail_next = TAIL_EVENTS;
+    if (reader->tail.next == TAIL_DEFINITIONS) {
+        reader->tail.next = TAIL_EVENTS;
         batch->type = MT_BATCH_DEFINITIONS;
         batch->definitions = tail->definitions;
         batch->n_definitions = tail->n_definitions;
         if (tail->n_definitions)
             return 1;
     }
-    if (reader->tail_next == TAIL_EVENTS) {
-        reader->tail_next = TAIL_OVER;
+    if (reader->tail.next == TAIL_EVENTS) {
+        reader->tail.next = TAIL_OVER;
         batch->type = MT_BATCH_EVENTS;
         batch->definitions = NULL;
         batch->events = tail->events;
@@ -218,12 +218,13 @@ static int next_block(struct mt_reader *reader, struct mt_trace_error *error)
         memset(error, 0, sizeof *error); /* it is still being written */
         return 0;
     }
-    if (rc == 0 && reader->tail_next)
+    if (rc == 0 && reader->tail.next)
         return mt_reader_fail(
             error, MT_FAULT_CUT, reader->offset,
             "the trace is truncated at byte %llu, but its tail begins at byte %llu; everything "
             "before it is intact",
-            (unsigned long long)reader->offset, (unsigned long long)reader->tail.trace_size);
+            (unsigned long long)reader->offset,
+            (unsigned long long)reader->tail.content.trace_size);
     return rc;
 }
 
@@ -232,10 +233,10 @@ static int next_block(struct mt_reader *reader, struct mt_trace_error *error)
 static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
                          struct mt_trace_error *error)
 {
-    int rc = mt_reader_next(reader->older, batch, error);
+    int rc = mt_reader_next(reader->older.reader, batch, error);
     batch->state = reader->state;
     batch->is_older = true;
-    reader->older_is_read = rc <= 0;
+    reader->older.is_read = rc <= 0;
     return rc;
 }
 
@@ -270,7 +271,7 @@ static bool has_more(const struct mt_reader *reader)
 /* Return whether the older segment could not be read. A follower starts without it. */
 static bool lacks_older(const struct mt_reader *reader)
 {
-    return reader->older_state != OLDER_USED && !reader->is_following;
+    return reader->older.state != OLDER_USED && !reader->is_following;
 }
 
 /* Compare the number of events with the end block's, if nothing else shows that some are missing.
@@ -279,7 +280,7 @@ static int check_count(struct mt_reader *reader, const struct mt_end *end,
                        struct mt_trace_error *error)
 {
     uint64_t events = reader->chain.events;
-    if (!reader->chain.is_bare || reader->older_id || events >= end->events)
+    if (!reader->chain.is_bare || reader->older.id || events >= end->events)
         return 1;
     return mt_reader_fail_count(reader, error, end->events - events, end->events);
 }
@@ -289,12 +290,12 @@ static int check_count(struct mt_reader *reader, const struct mt_end *end,
  * Threads without a ring in the tail are the exception. */
 static bool is_tail_old(struct mt_reader *reader)
 {
-    const struct mt_tail_content *tail = &reader->tail;
+    const struct mt_tail_content *tail = &reader->tail.content;
     uint64_t kept_ns = tail->n_events ? tail->events[tail->n_events - 1].time_ns : 0, last_ns = 0;
     struct mt_trace_error error;
     struct mt_batch batch;
     if (!reader->rest || tail->slotless || tail->error.fault ||
-        reader->tail_next != TAIL_DEFINITIONS)
+        reader->tail.next != TAIL_DEFINITIONS)
         return false;
     while (mt_reader_next(reader->rest, &batch, &error) > 0)
         for (size_t i = 0; i < batch.n_events; i++)
@@ -312,11 +313,12 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
     batch->state = reader->state;
     if (reader->n_left)
         return next_of_block(reader, batch, error, decode_events(reader, batch));
-    if (reader->tail_next && reader->offset >= reader->tail.trace_size && is_tail_old(reader)) {
-        reader->tail_next = TAIL_NONE;
-        reader->tail_fit = TAIL_OLD;
+    if (reader->tail.next && reader->offset >= reader->tail.content.trace_size &&
+        is_tail_old(reader)) {
+        reader->tail.next = TAIL_NONE;
+        reader->tail.fit = TAIL_OLD;
     }
-    if (reader->tail_next && reader->offset >= reader->tail.trace_size)
+    if (reader->tail.next && reader->offset >= reader->tail.content.trace_size)
         return next_of_tail(reader, batch, error);
     if (reader->is_following && !has_more(reader))
         return 0;
@@ -342,7 +344,7 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
 {
     memset(error, 0, sizeof *error);
     reader->turn ^= 1;
-    if (reader->older && !reader->older_is_read) {
+    if (reader->older.reader && !reader->older.is_read) {
         int rc = next_of_older(reader, batch, error);
         if (rc)
             return rc;
@@ -352,7 +354,7 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
         batch->version = reader->version;
         if (rc == 0 && lacks_older(reader))
             return mt_reader_fail_older(reader, error);
-        if (rc == 0 && reader->tail_fit != TAIL_FITS && !reader->is_following)
+        if (rc == 0 && reader->tail.fit != TAIL_FITS && !reader->is_following)
             return mt_reader_fail_tail(reader, error);
         if (rc <= 0 || !batch->is_carried || !reader->skip_carried)
             return rc;
@@ -362,8 +364,8 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
 void mt_reader_set_batch_size(struct mt_reader *reader, size_t events)
 {
     reader->batch_size = events;
-    if (reader->older)
-        reader->older->batch_size = events;
+    if (reader->older.reader)
+        reader->older.reader->batch_size = events;
 }
 
 const struct mt_end *mt_reader_end(const struct mt_reader *reader)

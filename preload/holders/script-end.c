@@ -5,7 +5,7 @@
 #include "script-end.h"
 #include "holders.h"
 #include "preload/host/settings.h"
-#include "preload/python/code-deaths.h"
+#include "preload/python/deaths.h"
 #include "preload/python/python-code.h"
 #include "preload/stacks/python-frames.h"
 #include "preload/stacks/python-stack.h"

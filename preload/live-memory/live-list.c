@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* List the live memory as the events that a segment begins with. */
-#include "live-parts.h"
+#include "live-blocks.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -130,7 +130,7 @@ static void make_totals(const struct mt_live *live, struct mt_event **order, siz
 static int list_running(const struct mt_live *live, const struct list *list, uint64_t time_ns)
 {
     for (uint32_t thread = 0; thread < MT_LIVE_THREADS; thread++) {
-        const struct mt_live_running *running = &live->running[thread];
+        const struct mt_live_running *running = &live->nodes.running[thread];
         for (uint32_t i = 0; i < running->depth && i < MT_LIVE_MOST_RUNNING; i++) {
             struct mt_event event = {.time_ns = time_ns,
                                      .thread = thread,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "live-parts.h"
+#include "live-physical.h"
 #include "trace-format/cuda-apis.h"
 
 #include <stdbool.h>

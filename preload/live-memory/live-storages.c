@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "live-parts.h"
+#include "live-storages.h"
 
 #include <errno.h>
 #include <stdbool.h>

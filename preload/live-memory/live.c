@@ -1,11 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "live-parts.h"
+#include "live-blocks.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void free_block(struct mt_live_block *block)
+{
+    if (block) {
+        free(block->note);
+        free(block->physical);
+    }
+    free(block);
+}
+
+static void forget_gone(struct mt_live *live, unsigned slot)
+{
+    for (struct mt_live_block *block = live->total[slot].gone, *next; block; block = next) {
+        next = block->next;
+        free_block(block);
+    }
+    live->total[slot].gone = NULL;
+}
+
+static void keep_gone(struct mt_live *live, struct mt_live_block *block,
+                      const struct mt_event *event)
+{
+    unsigned slot = mt_live_device_slot(block->made.device);
+    block->free_ns = event->time_ns;
+    block->free_thread = event->thread;
+    block->free_stack = event->stack;
+    block->next = live->total[slot].gone;
+    live->total[slot].gone = block;
+}
+
+void mt_live_keep_peak(struct mt_live *live, const struct mt_event *event)
+{
+    unsigned slot = mt_live_device_slot(event->device);
+    forget_gone(live, slot);
+    live->total[slot].peak = *event;
+    for (size_t i = 0; i <= live->by_address.mask; i++)
+        for (struct mt_live_block *block = live->by_address.bucket[i]; block; block = block->next)
+            block->is_at_peak |=
+                block->sort == MT_ALLOC && mt_live_device_slot(block->made.device) == slot;
+}
 
 #define GRANULE_BITS 21     /* addresses of one granule are searched one by one */
 #define MOST_GRANULES 65536 /* that a block may cover: 128 GiB */
@@ -32,12 +72,11 @@ struct mt_live *mt_live_create(void)
     struct mt_live *live = calloc(1, sizeof *live);
     if (!live)
         return NULL;
-    live->running = calloc(MT_LIVE_THREADS, sizeof *live->running);
-    live->nodes = calloc(MT_LIVE_NODES, sizeof *live->nodes);
+    int rc = mt_live_nodes_start(&live->nodes);
     live->by_address.bucket = calloc(1024, sizeof *live->by_address.bucket);
     live->by_granule.bucket = calloc(1024, sizeof *live->by_granule.bucket);
     live->by_address.mask = live->by_granule.mask = 1023;
-    if (live->running && live->nodes && live->by_address.bucket && live->by_granule.bucket)
+    if (!rc && live->by_address.bucket && live->by_granule.bucket)
         return live;
     mt_live_destroy(live);
     return NULL;
@@ -48,17 +87,16 @@ void mt_live_destroy(struct mt_live *live)
     if (!live)
         return;
     for (unsigned slot = 0; slot < MT_LIVE_DEVICES; slot++)
-        mt_live_forget_gone(live, slot);
+        forget_gone(live, slot);
     for (size_t i = 0; live->by_address.bucket && i <= live->by_address.mask; i++)
         for (struct mt_live_block *block = live->by_address.bucket[i], *next; block; block = next) {
             next = block->next;
-            mt_live_free_block(block);
+            free_block(block);
         }
-    mt_live_free_block(live->freed);
+    free_block(live->freed);
     free(live->by_address.bucket);
     free(live->by_granule.bucket);
-    free(live->running);
-    free(live->nodes);
+    mt_live_nodes_clear(&live->nodes);
     free(live->unknown);
     mt_live_ranges_clear(&live->ranges);
     mt_live_storages_clear(&live->storages);
@@ -201,7 +239,7 @@ static struct mt_live_block *memory_of(struct mt_live *live, uint64_t handle)
 static void end_if_unkept(struct mt_live *live, struct mt_live_block *block)
 {
     if (!mt_live_is_kept(block->physical))
-        mt_live_free_block(take(live, block->made.address, MT_CUDA_MALLOC));
+        free_block(take(live, block->made.address, MT_CUDA_MALLOC));
 }
 
 /* Name the memory bound to a multicast object by handle: its address may be freed when the segment
@@ -245,19 +283,19 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
         mt_live_handle(memory->physical, event, 1);
         return 0;
     }
-    mt_live_free_block(take(live, event->address, sort));
+    free_block(take(live, event->address, sort));
     struct mt_live_block *block = calloc(1, sizeof *block);
     if (!block)
         return -ENOMEM;
     block->made = *event;
     block->sort = sort;
     block->forward_stack =
-        mt_live_running_line(live, event->thread, &block->node, &block->node_name);
+        mt_live_nodes_line(&live->nodes, event->thread, &block->node, &block->node_name);
     int rc = begin_physical(live, block);
     if (!rc)
         rc = put(live, block);
     if (rc)
-        mt_live_free_block(block);
+        free_block(block);
     return rc;
 }
 
@@ -272,12 +310,12 @@ static void end_life(struct mt_live *live, const struct mt_event *event, uint16_
     }
     struct mt_live_block *block = take(live, event->address, sort);
     if (block && sort == MT_CUDA_MALLOC) {
-        mt_live_free_block(live->freed);
+        free_block(live->freed);
         live->freed = block;
     } else if (block && block->is_at_peak) {
-        mt_live_keep_gone(live, block, event);
+        keep_gone(live, block, event);
     } else {
-        mt_live_free_block(block);
+        free_block(block);
     }
 }
 
@@ -288,7 +326,7 @@ static void end_mappings(struct mt_live *live, const struct mt_event *event)
     for (struct mt_live_block *block; at < end && (block = take(live, at, MT_CUDA_MAP));) {
         struct mt_live_block *memory = memory_of(live, block->made.CUDA_MAP.handle);
         at += block->made.size;
-        mt_live_free_block(block);
+        free_block(block);
         if (memory) {
             memory->physical->maps -= memory->physical->maps > 0;
             end_if_unkept(live, memory);
@@ -452,18 +490,18 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_HOST_REQUEST:
         return note(live, event);
     case MT_NODE_NEW:
-        mt_live_make_node(live, event);
+        mt_live_nodes_make(&live->nodes, event);
         return note(live, event);
     case MT_NODE_BEGIN:
-        mt_live_begin_node(live, event);
+        mt_live_nodes_begin(&live->nodes, event);
         return 0;
     case MT_NODE_END:
-        mt_live_end_node(live, event);
+        mt_live_nodes_end(&live->nodes, event);
         return 0;
     case MT_UNKNOWN_VALUE:
         return count_unknown(live, *event);
     case MT_LOST:
-        mt_live_forget_running(live, event->thread); /* its ends may have been lost */
+        mt_live_nodes_forget_running(&live->nodes, event->thread); /* its ends may have been lost */
         return 0;
     }
     unsigned about = mt_kind_about[event->kind];
@@ -477,10 +515,15 @@ void mt_live_pass(struct mt_live *live, const struct mt_event *event)
     if (event->kind == MT_ALLOC || event->kind == MT_FREE)
         note_totals(live, event);
     else if (event->kind == MT_NODE_NEW)
-        mt_live_make_node(live, event);
+        mt_live_nodes_make(&live->nodes, event);
 }
 
 int mt_live_recall(struct mt_live *live, const struct mt_event *event)
 {
     return event->kind == MT_ALLOC ? begin_life(live, event, MT_ALLOC) : note(live, event);
+}
+
+bool mt_live_find_node(struct mt_live *live, uint64_t address, uint32_t *stack)
+{
+    return mt_live_nodes_find(&live->nodes, address, stack);
 }

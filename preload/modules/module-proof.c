@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module-proof.h"
-#include "preload/python/dict-deaths.h"
+#include "preload/python/deaths.h"
 
 #include <errno.h>
 #include <stdatomic.h>

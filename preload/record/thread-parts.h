@@ -29,7 +29,7 @@ struct mt_frame_words {
 struct mt_known_frame {
     uint64_t code;    /* as the frame has it */
     uint64_t object;  /* the first argument, if it is a torch.nn module */
-    uint32_t stamp;   /* of the code (code-deaths.h) */
+    uint32_t stamp;   /* of the code (deaths.h) */
     uint32_t stack;   /* id of the stack that ends with this frame */
     uint32_t module;  /* the module that the frame runs for (python-modules.h) */
     bool is_lost;     /* it has no id: the tables are full */
@@ -47,7 +47,7 @@ enum {
 
 /* The stack of the thread's last event; outermost frame first, from 1 on. */
 struct mt_thread_frames {
-    uint64_t code_deaths; /* as of then (code-deaths.h) */
+    uint64_t code_deaths; /* as of then (deaths.h) */
     uint32_t last_stack;  /* last one looked up (cache.h) */
     bool is_cut;          /* it is truncated */
     bool defines;         /* the thread holds the intern lock for the rest of the stack */

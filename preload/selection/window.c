@@ -5,6 +5,54 @@
 #include <errno.h>
 #include <string.h>
 
+/* --- when everything is recorded: at the beginning, on request, and after an alarm -------------
+ */
+
+#define GROWTH_ITERATIONS 16u  /* whose lowest totals are compared */
+#define GROWTH_RISES 3u        /* in a row: growth that does not stop */
+#define LEAST_RECORDED 1000u   /* events recorded at the beginning */
+#define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
+#define ALARM_NS 600000000000u /* between two alarms */
+
+bool mt_selection_writes_iterations(const struct mt_selection *selection)
+{
+    return selection->all_until && selection->events < selection->all_until_event &&
+           mt_selection_iterations(&selection->phases) - selection->iterations_before <=
+               selection->all_until;
+}
+
+static bool wants_all(struct mt_selection *selection, uint64_t time_ns)
+{
+    bool is_before = time_ns <= selection->all_until_ns;
+    if (is_before) /* the iterations are those after it */
+        selection->iterations_before = mt_selection_iterations(&selection->phases);
+    return is_before || selection->events < LEAST_RECORDED ||
+           mt_selection_writes_iterations(selection);
+}
+
+void mt_selection_write_all(struct mt_selection *selection, uint64_t until_ns, uint32_t iterations)
+{
+    uint32_t now = mt_selection_iterations(&selection->phases),
+             begun = now - selection->iterations_before;
+    uint32_t left = mt_selection_writes_iterations(selection) ? selection->all_until - begun : 0;
+    uint64_t events =
+        selection->events + (now && iterations ? iterations : 1) * (uint64_t)ALL_EVENTS;
+    selection->iterations_before = now;
+    selection->all_until = iterations > left ? iterations : left;
+    if (events > selection->all_until_event)
+        selection->all_until_event = events;
+    selection->all_until_ns = until_ns;
+}
+
+static void alarm(struct mt_selection *selection, uint64_t time_ns)
+{
+    if (selection->alarmed_ns && time_ns - selection->alarmed_ns < ALARM_NS)
+        return;
+    selection->alarmed_ns = time_ns;
+    if (!selection->all_until_ns || time_ns > selection->all_until_ns)
+        mt_selection_write_all(selection, time_ns, MT_SELECTION_ITERATIONS);
+}
+
 #define REQUESTED_BEFORE UINT32_MAX /* a thread's request, of an earlier window */
 
 static uint32_t *bucket_of(struct mt_selection *selection, uint64_t address)
@@ -49,6 +97,26 @@ static void begin_life(struct mt_selection *selection, uint32_t place)
     *first = place;
 }
 
+/* Note a total, and how many iterations have begun. Return whether it grows: once for each time
+ * that it has risen so often. */
+static bool note_growth(struct mt_selection_growth *growth, uint32_t iteration, uint64_t total)
+{
+    if (iteration != growth->iteration && ++growth->iterations > GROWTH_ITERATIONS) {
+        bool is_more = growth->before && growth->floor > growth->before;
+        growth->rises = is_more ? growth->rises + 1 : 0;
+        growth->before = growth->floor;
+        growth->floor = total;
+        growth->iterations = 1;
+    }
+    growth->iteration = iteration;
+    if (total < growth->floor)
+        growth->floor = total;
+    bool is_growing = growth->rises == GROWTH_RISES;
+    if (is_growing)
+        growth->rises = 0;
+    return is_growing;
+}
+
 /* When a phase ends on a device, note its highest and its lowest total. */
 static void end_span(struct mt_selection *selection, struct mt_selection_device *device)
 {
@@ -86,9 +154,8 @@ static void note_totals(struct mt_selection *selection, struct mt_selection_slot
         device->most = place;
     if (!device->highest || allocated > allocated_at(selection, device->highest))
         device->highest = place;
-    if (mt_selection_growth_note(&device->growth, mt_selection_iterations(&selection->phases),
-                                 allocated))
-        mt_selection_alarm(selection, slot->event.time_ns);
+    if (note_growth(&device->growth, mt_selection_iterations(&selection->phases), allocated))
+        alarm(selection, slot->event.time_ns);
 }
 
 static void alloc(struct mt_selection *selection, struct mt_selection_slot *slot,
@@ -145,7 +212,7 @@ static int gather(struct mt_selection *selection, struct mt_selection_slot *slot
         return 0;
     case MT_OOM:
         selection->records_all = slot->is_written = true;
-        mt_selection_alarm(selection, event->time_ns);
+        alarm(selection, event->time_ns);
         return 0;
     case MT_LOST:
         thread->at.n_nodes = 0; /* ends of nodes may be lost */
@@ -168,7 +235,7 @@ int mt_selection_add(struct mt_selection *selection, const struct mt_event *even
         mt_selection_phases_thread(&selection->phases, event->thread);
     if (!thread)
         return -ENOMEM;
-    bool is_writing_all = mt_selection_is_writing_all(selection, event->time_ns);
+    bool is_writing_all = wants_all(selection, event->time_ns);
     if (!selection->n)
         selection->records_all = is_writing_all;
     else if (selection->n == MT_SELECTION_WINDOW ||

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by window.c, which collects a window, demand.c, which decides when everything
- * is recorded, and selection.c, which writes the window. */
+/* Shared by window.c, which collects a window and decides when everything is recorded, and
+ * selection.c, which writes the window. */
 #ifndef MT_SELECTION_WINDOW_H
 #define MT_SELECTION_WINDOW_H
 
-#include "growth.h"
 #include "phases.h"
 #include "selection.h"
 
@@ -21,6 +20,12 @@ struct mt_selection_slot {
     uint32_t next; /* of an alloc: another one of the same hash */
     bool is_written;
     bool has_block; /* an alloc's: its block is recorded, not only its totals */
+};
+
+/* The lowest totals of some iterations: memory may grow with each iteration. */
+struct mt_selection_growth {
+    uint64_t floor, before; /* the lowest total of these iterations, and of those before them */
+    uint32_t iteration, iterations, rises; /* rises: how often in a row it was higher */
 };
 
 struct mt_selection_device {
@@ -76,12 +81,6 @@ static inline bool mt_selection_is_label(unsigned kind)
     return mt_kind_about[kind] == MT_ABOUT_LABEL || kind == MT_WORKSPACE;
 }
 
-/* Return whether everything is recorded now. */
-bool mt_selection_is_writing_all(struct mt_selection *selection, uint64_t time_ns);
-
 #define MT_SELECTION_ITERATIONS 3u /* recorded in full at the beginning and after an alarm */
-
-/* Record everything for a while, from an event that readers will want to see. */
-void mt_selection_alarm(struct mt_selection *selection, uint64_t time_ns);
 
 #endif

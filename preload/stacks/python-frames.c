@@ -5,7 +5,7 @@
 #include "preload/modules/module-members.h"
 #include "preload/modules/optimizer-state.h"
 #include "preload/modules/python-modules.h"
-#include "preload/python/code-deaths.h"
+#include "preload/python/deaths.h"
 #include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"

@@ -3,7 +3,6 @@
 #include "blocks.h"
 #include "cuda-blocks.h"
 #include "device-watch.h"
-#include "holder-events.h"
 #include "iterations.h"
 #include "limits.h"
 #include "preload/holders/holders.h"
@@ -124,6 +123,79 @@ static void write_with_uses(struct mt_event *events, size_t n)
             out[n_out++] = events[i];
     }
     write_some(out, n_out);
+}
+
+/* --- the answer of a search for holders, taken before a drain and written after its events -----
+ */
+
+/* What paths may use of the room for all strings (intern.h): other names need it, too. */
+#define MOST_TEXT (3u << 19)
+#define MOST_PATHS (1u << 14)
+
+static struct mt_holders_found found;
+static bool has_found;
+static uint32_t newest, n_paths;
+static uint64_t text_used;
+
+static uint32_t intern(const struct mt_holders_row *holder)
+{
+    if (n_paths >= MOST_PATHS || text_used >= MOST_TEXT)
+        return 0;
+    uint32_t id = mt_intern_string(found.answer->text + holder->text_at, holder->text_size);
+    if (id > newest) {
+        newest = id;
+        n_paths++;
+        text_used += holder->text_size;
+    }
+    return id;
+}
+
+static void take_holders(void)
+{
+    has_found = mt_writer_is_open() && mt_holders_take(&found);
+    if (!has_found || !found.answer)
+        return;
+    struct mt_holders_row *holder = found.answer->holder;
+    bool is_locked = mt_intern_lock();
+    for (uint32_t i = 0; i < found.answer->n; i++) {
+        holder[i].path = is_locked ? intern(&holder[i]) : 0;
+        if (!holder[i].path && !found.result)
+            found.result = MT_HOLDERS_MEMORY;
+    }
+    if (is_locked)
+        mt_intern_unlock();
+}
+
+static void write_holders(void)
+{
+    if (!has_found)
+        return;
+    uint64_t begin_ns = found.begin_ns - mt_writer.start_ns;
+    for (uint32_t i = 0; found.answer && i < found.answer->n; i++) {
+        const struct mt_holders_row *holder = &found.answer->holder[i];
+        write_events(&(struct mt_event){.time_ns = mt_writer.last_ns,
+                                        .kind = MT_HOLDER,
+                                        .device = (int16_t)holder->device,
+                                        .HOLDER = {holder->address, holder->path, holder->root,
+                                                   holder->view}},
+                     1, 1ull << MT_HOLDER);
+    }
+    uint64_t age = mt_writer.last_ns > begin_ns ? mt_writer.last_ns - begin_ns : 0;
+    write_events(&(struct mt_event){.time_ns = mt_writer.last_ns,
+                                    .kind = MT_HOLDERS,
+                                    .device = MT_NO_DEVICE,
+                                    .HOLDERS = {found.moment, found.result,
+                                                found.answer ? found.answer->objects : 0, age}},
+                 1, 1ull << MT_HOLDERS);
+    if (mt_settings.is_verbose && found.answer)
+        mt_message("holders: %u blocks, %llu objects; the program waited %llu us for a child "
+                   "process, which searched for %llu ms (CPU time: %llu ms)",
+                   found.answer->n, (unsigned long long)found.answer->objects,
+                   (unsigned long long)found.answer->pause_ns / 1000,
+                   (unsigned long long)(found.answer->end_ns - found.begin_ns) / 1000000,
+                   (unsigned long long)found.answer->cpu_ns / 1000000);
+    mt_holders_give_back();
+    has_found = false;
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -252,7 +324,7 @@ void mt_writer_drain(bool is_last)
         return; /* try again next time */
     if (mt_writer.selection && !is_last && !is_requested && mt_tail_exists())
         mt_order_hold_back(&mt_writer.order); /* so that few blocks are live at the window's end */
-    mt_holder_events_take();
+    take_holders();
     mt_writer_define();
     mt_writer.is_gathering = mt_writer.selection != NULL;
     write_collected();
@@ -260,7 +332,7 @@ void mt_writer_drain(bool is_last)
     write_losses(is_last);
     if (mt_writer.used && (is_last || is_requested))
         write_live_uses(mt_writer.last_ns);
-    mt_holder_events_write(write_events);
+    write_holders();
     end_window(is_last);
     mt_writer.is_gathering = false;
     mt_writer_end_block();

@@ -3,16 +3,17 @@
 #include "device-watch.h"
 #include "drain.h"
 #include "iterations.h"
-#include "last-thread.h"
 #include "limits.h"
 #include "old-runs.h"
 #include "preload/host/message.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/own-malloc.h"
 #include "preload/host/own-thread.h"
+#include "preload/host/read-file.h"
 #include "preload/host/settings.h"
 #include "preload/record/guard.h"
 #include "preload/record/lock.h"
+#include "preload/record/process-end.h"
 #include "preload/record/recorder.h"
 #include "preload/record/tail.h"
 #include "preload/record/wake.h"
@@ -24,7 +25,71 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Return whether the first thread has ended: the kernel then cannot read the process's memory by
+ * its id. */
+static bool is_first_thread_over(void)
+{
+    char byte = 0, copy;
+    struct iovec to = {&copy, 1}, from = {&byte, 1};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == ESRCH;
+}
+
+/* Return whether the process ends. Without /proc the threads cannot be counted, so the end of the
+ * first one has to be enough. */
+static bool ends_without_proc(void)
+{
+    if (!is_first_thread_over())
+        return false;
+    mt_message(
+        "the program's first thread has ended, and the others cannot be counted without /proc; "
+        "recording stopped");
+    atomic_store(&mt_state, MT_OVER);
+    return true;
+}
+
+/* Note the first thread's exit code, the last number of /proc/self/stat, in the form of wait(2).
+ * The C library sets 0, so the writer's thread may end like any other. */
+static void note_code(const char *stat, size_t size)
+{
+    const char *last = memrchr(stat, ' ', size);
+    mt_writer.first_code = last ? atoi(last) >> 8 & 0xff : 0;
+    if (mt_writer.first_code)
+        mt_will_exit(mt_writer.first_code);
+}
+
+static void *leave(void *result)
+{
+    if (mt_writer.first_code)
+        syscall(SYS_exit_group, mt_writer.first_code);
+    return result;
+}
+
+static bool is_last_thread(void)
+{
+    char text[1024];
+    unsigned n_threads = 0;
+    size_t n = mt_read_file("/proc/self/stat", text, sizeof text);
+    if (!n)
+        return ends_without_proc();
+    const char *field = memrchr(text, ')', n);
+    if (!field || strncmp(field, ") Z ", 4))
+        return false;
+    for (int i = 2; field && i < 20; i++)
+        field = strchr(field + 1, ' ');
+    if (field)
+        sscanf(field, "%u", &n_threads);
+    if (n_threads != 2 + (unsigned)mt_watch_has_thread())
+        return false;
+    note_code(text, n);
+    return true;
+}
 
 /* The longest time from an event to its block in the trace. Fuller blocks make a smaller trace;
  * without a tail, a kill loses this much. */
@@ -89,7 +154,7 @@ static void *run(void *unused)
     if (mt_writer_is_open())
         mt_old_runs_remove(mt_writer.output.path);
     for (bool is_first = true; !atomic_load(&mt_writer.stop); is_first = false) {
-        if (wait_for_work(is_first) && mt_writer_is_last_thread())
+        if (wait_for_work(is_first) && is_last_thread())
             break; /* when we have ended, the C library calls exit, too */
         mt_writer_drain(false);
         mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.seen);
@@ -106,7 +171,7 @@ static void *run(void *unused)
     pthread_mutex_unlock(&mt_writer.working);
     mt_writer_set(&mt_writer.is_done);
     if (!is_resting)
-        return mt_writer_leave(unused);
+        return leave(unused);
     mt_has_rested(); /* last: another writer may begin */
     return unused;
 }

@@ -4,12 +4,53 @@
  * theirs. If only a peer has the content (a broadcast's root, the previous pipeline stage), the
  * memory stays as it is.
  */
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "calls.h"
 #include "nccl.h"
 #include "say.h"
+
+enum { PATH_SIZE = 4096, MOST_CALLS = 1 << 20 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Open the file of this rank. -1: none is requested, or another process of this rank writes it. */
+static int open_file(const char *folder)
+{
+    char path[PATH_SIZE];
+    if (!folder || snprintf(path, sizeof(path), "%s/calls-%llu", folder,
+                            (unsigned long long)sim_environment("RANK", 0)) >= (int)sizeof(path))
+        return -1;
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* Record a call to all ranks of the job, for comparison with a rank that runs after this one
+ * (CUDASIM_SENT). */
+static void note_call(const struct nccl_operation *operation)
+{
+    static bool is_open;
+    static int file, count;
+    enum nccl_kind kind = operation->kind;
+    bool has_root = kind == NCCL_REDUCE || kind == NCCL_BROADCAST || kind == NCCL_GATHER ||
+                    kind == NCCL_SCATTER;
+    struct sim_call call = {(uint16_t)operation->comm->number, (uint16_t)kind,
+                            has_root ? operation->root : -1};
+    if (kind >= NCCL_SEND || !nccl_is_of_all(operation->comm))
+        return;
+    pthread_mutex_lock(&lock);
+    if (!is_open) {
+        file = open_file(getenv("CUDASIM_SENT"));
+        is_open = true;
+    }
+    if (file >= 0 && count++ < MOST_CALLS && write(file, &call, sizeof(call)) != sizeof(call))
+        count = MOST_CALLS;
+    pthread_mutex_unlock(&lock);
+}
 
 enum { PRODUCT = 1, MAXIMUM = 2, MINIMUM = 3, AVERAGE = 4 };
 enum { REAL_RANKS = 8, INT64 = 4, UINT64 = 5, MOST_SIZES = 64, PIECE = 1 << 16 };
@@ -173,7 +214,7 @@ enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
     size_t own_part = (size_t)comm->rank * operation->size;
     bool is_root = comm->rank == operation->root, is_known = sim_is_settled(sim_known(from));
     enum nccl_result result = NCCL_SUCCESS;
-    nccl_note_call(operation);
+    note_call(operation);
     switch (operation->kind) {
     case NCCL_REDUCE:
         if (!is_root)

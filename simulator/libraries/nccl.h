@@ -130,9 +130,6 @@ void nccl_forget(struct nccl_comm *comm);
 /* Execute an operation of a rank that is simulated alone. group: all that run at once. */
 enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
                                const struct nccl_operation *group);
-/* Record a call to all ranks of the job, for comparison with a rank that runs after this one
- * (CUDASIM_SENT). */
-void nccl_note_call(const struct nccl_operation *operation);
 /* Return whether a communicator has all ranks of the job, numbered as in the job. */
 bool nccl_is_of_all(const struct nccl_comm *comm);
 /* Record what a rank simulated alone broadcasts, for the ranks that run after it (CUDASIM_SENT). */

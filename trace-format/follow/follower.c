@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "follower.h"
-#include "trace-format/reader-parts.h"
+#include "trace-format/reader-open.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -26,8 +26,8 @@ static uint64_t size_of(const struct mt_reader *reader)
 /* Begin to follow: the reader then returns only the bytes that count, without the tail. */
 static void begin_to_follow(struct mt_reader *reader)
 {
-    mt_tail_clear(&reader->tail);
-    reader->tail_next = TAIL_NONE;
+    mt_tail_clear(&reader->tail.content);
+    reader->tail.next = TAIL_NONE;
     reader->state = MT_TRACE_RUNNING;
     reader->is_following = true;
     reader->limit = 0;
@@ -69,7 +69,7 @@ static int go_to_next_segment(struct mt_follower *follower, struct mt_trace_erro
     int rc = mt_reader_open_single(&next, follower->path, error);
     if (rc)
         return rc;
-    if (next->older_id != follower->reader->trace_id) {
+    if (next->older.id != follower->reader->trace_id) {
         mt_reader_close(next);
         mt_reader_fail(error, MT_FAULT_SYSTEM, follower->reader->offset,
                        "the recording dropped events before they were read");
@@ -91,10 +91,10 @@ static int read_tail(struct mt_follower *follower, struct mt_trace_error *error)
     reader->is_following = false;
     reader->file_size = size_of(reader);
     follower->has_ended = true;
-    mt_tail_clear(&reader->tail);
+    mt_tail_clear(&reader->tail.content);
     int rc = mt_reader_read_tail(reader, follower->path, error);
     if (reader->state == MT_TRACE_RUNNING) /* it is ending right now */
-        reader->state = reader->tail_next ? MT_TRACE_KILLED : MT_TRACE_OPEN;
+        reader->state = reader->tail.next ? MT_TRACE_KILLED : MT_TRACE_OPEN;
     if (!rc && lseek(reader->fd, (off_t)reader->offset, SEEK_SET) < 0)
         rc = mt_reader_fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
     return rc ? rc : 1;
@@ -111,12 +111,13 @@ static int find_new(struct mt_follower *follower, struct mt_trace_error *error)
         return 0;
     }
     bool is_older = is_older_now(follower);
-    bool has_tail = mt_tail_peek(&reader->tail, &trace);
+    bool has_tail = mt_tail_peek(&reader->tail.content, &trace);
     enum mt_author_sign sign = mt_reader_check_author(reader);
     uint64_t size = size_of(reader), before = reader->limit;
-    bool is_stopped = has_tail && reader->tail.end == MT_TAIL_STOPPED;
-    reader->limit =
-        has_tail && !is_older && reader->tail.trace_size < size ? reader->tail.trace_size : size;
+    bool is_stopped = has_tail && reader->tail.content.end == MT_TAIL_STOPPED;
+    reader->limit = has_tail && !is_older && reader->tail.content.trace_size < size
+                        ? reader->tail.content.trace_size
+                        : size;
     if (reader->limit > before)
         return 1;
     if (is_older && !is_stopped)

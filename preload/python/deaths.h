@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the code objects that Python frees: as long as none at an address was freed, the address
- * means the same object. We replace the function of Python's code type that frees an object, and
- * call it.
+ * Whether an object at an address is still the same: we replace the function of its type that frees
+ * one, and call it.
  */
-#ifndef MT_PRELOAD_CODE_DEATHS_H
-#define MT_PRELOAD_CODE_DEATHS_H
+#ifndef MT_PRELOAD_DEATHS_H
+#define MT_PRELOAD_DEATHS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
+
+/* Counts the code objects that Python frees: as long as none at an address was freed, the address
+ * means the same object. */
 
 #define MT_CODE_PLACES 4096u
 
@@ -33,5 +35,14 @@ static inline uint32_t mt_code_stamp(uint64_t code)
 {
     return atomic_load_explicit(mt_code_deaths_of(code), memory_order_relaxed);
 }
+
+/* Watches OrderedDicts. Each torch.nn module has some of its own, which are freed with it. */
+
+/* Start to watch, once. type is PyODict_Type. If its memory is read-only, nothing is watched. */
+void mt_dict_deaths_start(const void *type);
+
+/* Return a number that changes when this dict is freed, or earlier if too many others are watched;
+ * NULL if nothing is watched. Call with the intern lock, while the dict is alive. */
+const _Atomic uint64_t *mt_dict_deaths_watch(uint64_t dict);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the reader's files: reader-open.c opens and closes a trace, reader.c reads it. */
-#ifndef MT_TRACE_READER_PARTS_H
-#define MT_TRACE_READER_PARTS_H
+/* A trace that reader-open.c opened, for reader.c and follow/, which read it. */
+#ifndef MT_TRACE_READER_OPEN_H
+#define MT_TRACE_READER_OPEN_H
 
 #include "author/author.h"
 #include "block.h"
@@ -18,20 +18,33 @@ struct mt_buffer {
     size_t capacity;
 };
 
+/* The previous segment, which is read first. */
+struct mt_reader_older {
+    uint64_t id;              /* 0: none */
+    struct mt_reader *reader; /* NULL: none */
+    bool is_read;
+    /* USED: or none; ITSELF: the file next to it is this trace */
+    enum { OLDER_USED, OLDER_MISSING, OLDER_OTHER, OLDER_CUT, OLDER_ITSELF } state;
+};
+
+struct mt_reader_tail {
+    struct mt_tail_content content;
+    enum { TAIL_FITS, TAIL_OTHER, TAIL_OLD } fit; /* FITS: or there is none */
+    enum { TAIL_NONE, TAIL_DEFINITIONS, TAIL_EVENTS, TAIL_OVER } next;
+};
+
 struct mt_reader {
     int fd;
     unsigned version;
-    uint64_t trace_id, older_id; /* 0: none */
-    struct mt_reader *older;     /* the previous segment, which is read first; NULL: none */
-    struct mt_reader *rest;      /* at the blocks that the tail does not count; NULL: none */
-    bool older_is_read, skip_carried, is_over; /* is_over: its end block was returned */
-    struct mt_author author;                   /* zeros: not known */
+    uint64_t trace_id; /* 0: none */
+    struct mt_reader_older older;
+    struct mt_reader *rest;     /* at the blocks that the tail does not count; NULL: none */
+    bool skip_carried, is_over; /* is_over: its end block was returned */
+    struct mt_author author;    /* zeros: not known */
     enum mt_author_sign sign;
     enum mt_trace_state state;
     struct mt_end end; /* if the state is MT_TRACE_CLOSED */
-    struct mt_tail_content tail;
-    enum { TAIL_FITS, TAIL_OTHER, TAIL_OLD } tail_fit; /* FITS: or there is none */
-    enum { TAIL_NONE, TAIL_DEFINITIONS, TAIL_EVENTS, TAIL_OVER } tail_next;
+    struct mt_reader_tail tail;
     uint64_t offset, file_size, header_size; /* bytes */
     ZSTD_DCtx *zstd;
     struct mt_crc crc;
@@ -43,8 +56,6 @@ struct mt_reader {
     struct mt_block_header block;
     struct mt_chain chain; /* up to the offset */
     uint32_t blocks;       /* of the file, by its end block; 0: not known */
-    /* USED: or none; ITSELF: the file next to it is this trace */
-    enum { OLDER_USED, OLDER_MISSING, OLDER_OTHER, OLDER_CUT, OLDER_ITSELF } older_state;
     struct mt_event_decoder decoder;
     size_t n_left;     /* its events left to return */
     uint64_t given;    /* of what mt_reader_limit_records counts, up to this block's end */
