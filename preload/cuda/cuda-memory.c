@@ -59,7 +59,7 @@ static __attribute__((noinline, cold)) struct mt_call *find_call(void)
     const struct mt_call_mark here = {0};
     uint64_t left = mt_cuda_calls.left;
     if (left)
-        mt_lose_events(left);
+        mt_recorder_lose(left);
     mt_cuda_calls.left = 0;
     return mt_inside_find(&mt_cuda_calls, &here);
 }
@@ -115,7 +115,7 @@ static MT_ALWAYS_INLINE uint32_t with_caller(uint32_t stack)
 static MT_ALWAYS_INLINE uint32_t stack_of(struct mt_thread *self)
 {
     uint32_t stack = mt_thread_stack(self);
-    return mt_callers_are_named ? with_caller(stack) : stack;
+    return mt_native_callers_are_named ? with_caller(stack) : stack;
 }
 
 /* Note the request, leave the thread, and search for holders if memory grows. */

@@ -209,7 +209,7 @@ static uint32_t meet(const struct mt_key *caller)
     MT_UNINTERRUPTED();
     struct mt_cudart runtime = find_runtime((const void *)(uintptr_t)caller->a);
     uint32_t index = add_runtime(&runtime);
-    mt_expect_fork();
+    mt_recorder_expect_fork();
     if (index && mt_intern_try_lock()) { /* otherwise search again next time */
         if (!mt_cache_find(&callers, caller))
             mt_cache_add(&callers, caller, index);

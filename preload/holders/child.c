@@ -44,14 +44,14 @@ static _Noreturn void end(uint32_t result)
 
 static void on_crash(int number)
 {
-    if (!mt_may_crash) {
+    if (!mt_picture_may_crash) {
         answer->result = MT_HOLDERS_CRASHED;
         for (;;)
             syscall(SYS_exit_group, number);
     }
-    mt_may_crash = false;
-    mt_crashes++;
-    siglongjmp(mt_crash_point, 1);
+    mt_picture_may_crash = false;
+    mt_picture_crashes++;
+    siglongjmp(mt_picture_crash_point, 1);
 }
 
 /* Limit the CPU time, and on a busy machine the time. */
@@ -178,7 +178,7 @@ static uint32_t read_picture(void)
     mt_picture.room = room();
     if (mt_picture.room < LEAST_ROOM)
         return MT_HOLDERS_MEMORY;
-    if (mt_mappings_read())
+    if (mt_picture_read_mappings())
         return MT_HOLDERS_REFUSED;
     if (!mt_holder_python.holding)
         return MT_HOLDERS_COMPLETE;
@@ -196,13 +196,13 @@ static void work(void)
     volatile uint32_t result = read_picture();
     if (result)
         end(result);
-    bool has_torch = mt_n_torch_variables > 0, has_room = true;
+    bool has_torch = mt_picture_n_torch_variables > 0, has_room = true;
     int why = sigsetjmp(search_is_over, 1);
     if (!why)
         search(has_torch);
     else
         result = why == TIME_IS_UP ? MT_HOLDERS_TIME : MT_HOLDERS_MEMORY;
-    mt_may_crash = false;
+    mt_picture_may_crash = false;
     is_writing = true;
     set_timers(WRITE_NS);
     if (has_torch)

@@ -223,8 +223,8 @@ static void begin(struct search *search, enum mt_holders_moment moment, uint64_t
 void mt_holders_search(enum mt_holders_moment moment)
 {
     uint64_t now = mt_now();
-    if (!is_wanted(moment) || !mt_is_recording() || mt_is_restricted || !mt_is_recorded() ||
-        !is_cheap(now))
+    if (!is_wanted(moment) || !mt_is_recording() || mt_own_threads_are_restricted ||
+        !mt_recorder_is_of_process() || !is_cheap(now))
         return;
     if (atomic_exchange(&holders.is_beginning, true))
         return; /* another thread's moment, which has the same holders */

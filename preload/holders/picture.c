@@ -6,9 +6,9 @@
 #include <errno.h>
 
 struct mt_picture mt_picture;
-sigjmp_buf mt_crash_point;
-volatile bool mt_may_crash;
-volatile uint32_t mt_crashes;
+sigjmp_buf mt_picture_crash_point;
+volatile bool mt_picture_may_crash;
+volatile uint32_t mt_picture_crashes;
 
 #define MOST_ROOTS (1u << 22)
 
@@ -133,22 +133,22 @@ bool mt_is_readable(uint64_t address, uint64_t size)
     return is_in(low, address, size);
 }
 
-struct mt_mapping *mt_torch_variables;
-uint32_t mt_n_torch_variables;
+struct mt_mapping *mt_picture_torch_variables;
+uint32_t mt_picture_n_torch_variables;
 
 /* Note a writable mapping of a library's file, and the memory right after it, which has the
  * zero-initialized variables. */
 static void note_variables(const char *line, const struct mt_mapping *mapping)
 {
     const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
-    uint32_t n = mt_n_torch_variables;
+    uint32_t n = mt_picture_n_torch_variables;
     bool is_torch = name && (!strncmp(name, "libtorch", 8) || !strncmp(name, "libc10", 6));
     bool goes_on =
-        !path && !strchr(line, '[') && n && mt_torch_variables[n - 1].end == mapping->begin;
+        !path && !strchr(line, '[') && n && mt_picture_torch_variables[n - 1].end == mapping->begin;
     if (line[2] == 'w' && goes_on)
-        mt_torch_variables[n - 1].end = mapping->end;
+        mt_picture_torch_variables[n - 1].end = mapping->end;
     else if (line[2] == 'w' && is_torch && n < MT_MOST_TORCH_VARIABLES)
-        mt_torch_variables[mt_n_torch_variables++] = *mapping;
+        mt_picture_torch_variables[mt_picture_n_torch_variables++] = *mapping;
 }
 
 /* Take a line, "begin-end rw-p ...": devices' memory is no memory. */
@@ -171,14 +171,15 @@ static void add_mapping(const char *line)
         mapped.mapping[mapped.n++] = mapping;
 }
 
-int mt_mappings_read(void)
+int mt_picture_read_mappings(void)
 {
     char line[1024];
     struct mt_lines maps;
     mapped.mapping = mt_map(MOST_MAPPINGS * sizeof *mapped.mapping);
-    mt_torch_variables = mt_map(MT_MOST_TORCH_VARIABLES * sizeof *mt_torch_variables);
+    mt_picture_torch_variables =
+        mt_map(MT_MOST_TORCH_VARIABLES * sizeof *mt_picture_torch_variables);
     mt_lines_open(&maps, "/proc/self/maps");
-    if (!mapped.mapping || !mt_torch_variables || maps.fd < 0)
+    if (!mapped.mapping || !mt_picture_torch_variables || maps.fd < 0)
         return -ENOENT;
     while (mt_lines_next(&maps, line, sizeof line))
         add_mapping(line);

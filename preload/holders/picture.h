@@ -95,13 +95,13 @@ static inline uint32_t mt_picture_next(void)
 
 /* A read or call that may crash: `if (MT_MAY_CRASH()) { ...; mt_crash_over(); }`. After a crash,
  * execution continues after the block. Not nestable. */
-extern sigjmp_buf mt_crash_point;
-extern volatile bool mt_may_crash;
-extern volatile uint32_t mt_crashes;
-#define MT_MAY_CRASH() (mt_may_crash = true, !sigsetjmp(mt_crash_point, 0))
+extern sigjmp_buf mt_picture_crash_point;
+extern volatile bool mt_picture_may_crash;
+extern volatile uint32_t mt_picture_crashes;
+#define MT_MAY_CRASH() (mt_picture_may_crash = true, !sigsetjmp(mt_picture_crash_point, 0))
 static inline void mt_crash_over(void)
 {
-    mt_may_crash = false;
+    mt_picture_may_crash = false;
 }
 
 static inline uint64_t mt_word(uint64_t address)
@@ -115,14 +115,14 @@ static inline uint64_t mt_word(uint64_t address)
 bool mt_is_readable(uint64_t address, uint64_t size);
 
 /* Read the list of mappings. Return 0 or -ENOENT. */
-int mt_mappings_read(void);
+int mt_picture_read_mappings(void);
 
 /* The variables of PyTorch's libraries, according to that list. */
 #define MT_MOST_TORCH_VARIABLES 64u
 struct mt_mapping {
     uint64_t begin, end;
 };
-extern struct mt_mapping *mt_torch_variables;
-extern uint32_t mt_n_torch_variables;
+extern struct mt_mapping *mt_picture_torch_variables;
+extern uint32_t mt_picture_n_torch_variables;
 
 #endif

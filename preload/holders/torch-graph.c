@@ -314,7 +314,8 @@ static __attribute__((noinline)) void reach_table(uint64_t variable)
 
 void mt_torch_roots_of_autocast(void)
 {
-    for (uint32_t i = 0; i < mt_n_torch_variables; i++)
-        for (uint64_t at = mt_torch_variables[i].begin; at < mt_torch_variables[i].end; at += 8)
+    for (uint32_t i = 0; i < mt_picture_n_torch_variables; i++)
+        for (uint64_t at = mt_picture_torch_variables[i].begin;
+             at < mt_picture_torch_variables[i].end; at += 8)
             reach_table(at);
 }

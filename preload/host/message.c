@@ -60,7 +60,7 @@ void mt_message(const char *format, ...)
     mt_safe_in_place(line, 1);
     used = strlen(line);
     line[used++] = '\n';
-    if (!mt_is_restricted && is_standard_error()) {
+    if (!mt_own_threads_are_restricted && is_standard_error()) {
         ssize_t written = mt_write_quietly(STDERR_FILENO, line, used);
         (void)written; /* there is nowhere to report it */
     }

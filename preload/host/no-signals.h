@@ -34,14 +34,14 @@ static inline uint64_t mt_signals_block(void)
 {
     const uint64_t others = ~MT_SIGNALS_LEFT;
     uint64_t before = 0;
-    if (!atomic_load_explicit(&mt_is_restricted, memory_order_relaxed))
+    if (!atomic_load_explicit(&mt_own_threads_are_restricted, memory_order_relaxed))
         mt_signals_mask(SIG_BLOCK, &others, &before);
     return before;
 }
 
 static inline void mt_signals_restore(const uint64_t *before)
 {
-    if (!atomic_load_explicit(&mt_is_restricted, memory_order_relaxed))
+    if (!atomic_load_explicit(&mt_own_threads_are_restricted, memory_order_relaxed))
         mt_signals_mask(SIG_SETMASK, before, NULL);
 }
 

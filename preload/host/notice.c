@@ -19,7 +19,7 @@ void mt_notice(const char *symbol)
     }
 }
 
-const char *mt_noticed(char *text, size_t size)
+const char *mt_notice_list(char *text, size_t size)
 {
     size_t used = 0;
     *text = '\0';

@@ -9,6 +9,6 @@
 void mt_notice(const char *symbol);
 
 /* Write the noted names, each once, separated by commas. Return `text`, "" if there are none. */
-const char *mt_noticed(char *text, size_t size);
+const char *mt_notice_list(char *text, size_t size);
 
 #endif

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-_Atomic bool mt_is_restricted;
+_Atomic bool mt_own_threads_are_restricted;
 
 #define OWN_STACK ((size_t)1 << 20)
 #define MOST 8u /* the writer and the device watcher */

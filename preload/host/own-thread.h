@@ -8,7 +8,7 @@
 
 /* The program has restricted its system calls (seccomp). A call that it does not make itself may
  * kill it, so we make none from then on, here and in its children. */
-extern _Atomic bool mt_is_restricted;
+extern _Atomic bool mt_own_threads_are_restricted;
 
 /* Start a detached thread with a stack of the size we need: the program's default may be 16 KiB
  * (ulimit -s), or too large for the address space. Return 0 or an error number. */

@@ -95,7 +95,7 @@ static int open_in_path(const char *file, const char *folders)
 static bool cannot_load_us(int fd, const char *file, bool is_searched, char *const *environment)
 {
     int saved = errno;
-    if (mt_is_restricted || !strstr(preloaded(environment), OURS))
+    if (mt_own_threads_are_restricted || !strstr(preloaded(environment), OURS))
         return false;
     int opened = -1;
     if (fd < 0 && is_searched && !strchr(file, '/'))
@@ -166,7 +166,8 @@ __attribute__((constructor)) static void find_all(void)
     do {                                                                                           \
         if (!real.name) /* a constructor of another library ran first */                           \
             find_all();                                                                            \
-        bool is_noted = mt_is_recorded() && mt_tail_note_end(MT_TAIL_EXECUTED, program);           \
+        bool is_noted =                                                                            \
+            mt_recorder_is_of_process() && mt_tail_note_end(MT_TAIL_EXECUTED, program);            \
         int result = real.name(__VA_ARGS__);                                                       \
         if (is_noted)                                                                              \
             mt_tail_forget_end();                                                                  \
@@ -252,9 +253,9 @@ int mt_hook_daemon(int keeps_directory, int keeps_output)
 {
     if (!real.daemon)
         find_all();
-    mt_expect_end_after_fork(1);
+    mt_recorder_expect_end_after_fork(1);
     int result = real.daemon(keeps_directory, keeps_output);
-    mt_expect_end_after_fork(0);
+    mt_recorder_expect_end_after_fork(0);
     return result;
 }
 
@@ -263,7 +264,7 @@ int mt_hook_daemon(int keeps_directory, int keeps_output)
 void mt_hook_quick_exit(int status)
 {
     mt_will_exit(status);
-    mt_finish();
+    mt_recorder_finish();
     if (!real.quick_exit)
         find_all();
     real.quick_exit(status);

@@ -23,8 +23,8 @@ MT_REAL_OF_ONE_RELEASE(seccomp_load, "seccomp_load", "libseccomp.so.2", int, (co
 
 static void end_before(const char *what)
 {
-    mt_end_early(what);
-    mt_is_restricted = true;
+    mt_recorder_end_early(what);
+    mt_own_threads_are_restricted = true;
 }
 
 static void end_before_filter(void)
@@ -60,7 +60,8 @@ static int call_single_threaded(long number, long a, long b)
         return result;
     }
     if (!mt_writer_leave_thread())
-        mt_end_early("the program creates or enters a namespace, which requires a single thread");
+        mt_recorder_end_early(
+            "the program creates or enters a namespace, which requires a single thread");
     return (int)syscall(number, a, b);
 }
 

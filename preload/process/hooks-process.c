@@ -88,7 +88,7 @@ static void note_killed(int tail, int pid, int signal)
 static _Noreturn void end_process(int status)
 {
     mt_will_exit(status);
-    mt_finish();
+    mt_recorder_finish();
     for (;;)
         syscall(SYS_exit_group, status);
 }
@@ -115,7 +115,7 @@ void mt_hook_abort(void)
     if (!sigaction(SIGABRT, NULL, &action) && action.sa_handler != SIG_DFL)
         raise(SIGABRT);
     mt_will_be_killed(SIGABRT);
-    mt_finish();
+    mt_recorder_finish();
     signal(SIGABRT, SIG_DFL);
     raise(SIGABRT);
     end_process(127);
@@ -159,9 +159,9 @@ int mt_hook_kill(int process, int number)
     /* A container's first process is not killed by its own signals. */
     if (process == getpid() && process != 1 && ends_us(number)) {
         mt_will_be_killed(number);
-        mt_finish();
+        mt_recorder_finish();
     }
-    if (number == SIGKILL && process > 0 && process != getpid() && !mt_is_restricted)
+    if (number == SIGKILL && process > 0 && process != getpid() && !mt_own_threads_are_restricted)
         return kill_other(process);
     return (int)syscall(SYS_kill, process, number);
 }

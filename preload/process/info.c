@@ -224,11 +224,11 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     put(sink, "dtypes=%s", mt_dtype_status());
     put(sink, "device_memory=%s", mt_device_memory_status());
     put(sink, "cupti=%s", mt_cupti_status());
-    if (*mt_noticed(missing, sizeof missing))
+    if (*mt_notice_list(missing, sizeof missing))
         put(sink, "unseen_copies=%s", missing);
-    if (mt_missing_in_torch(missing, sizeof missing))
+    if (mt_real_is_missing(missing, sizeof missing))
         put(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
-    if (mt_missing_in_torch(missing, sizeof missing))
+    if (mt_real_is_missing(missing, sizeof missing))
         put(sink, "requests=%s", mt_requests_status(missing, sizeof missing));
     put(sink, "kill_proof=%s", mt_tail_status());
     put(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_writer_cpu_ns());

@@ -83,7 +83,7 @@ static void forget_parent(void)
     atomic_store(&n_unclaimed, 0);
     recorder_pid = 0;
     holding.is_forking = has_started = false;
-    atomic_store(&mt_state, mt_is_restricted ? MT_OVER : MT_IDLE);
+    atomic_store(&mt_state, mt_own_threads_are_restricted ? MT_OVER : MT_IDLE);
 }
 
 static void in_forked_child(void)
@@ -113,11 +113,11 @@ static void after_fork(void)
     mt_signals_restore(&holding.signals);
     if (holding.is_end) {
         mt_will_exit(0);
-        mt_finish();
+        mt_recorder_finish();
     }
 }
 
-void mt_expect_end_after_fork(bool is_expected)
+void mt_recorder_expect_end_after_fork(bool is_expected)
 {
     holding.is_end = is_expected;
 }
@@ -138,7 +138,7 @@ static int start(void)
     return rc;
 }
 
-void mt_expect_fork(void)
+void mt_recorder_expect_fork(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_handlers);
@@ -201,7 +201,7 @@ static void await_parts(void)
  * library's constructor and hold that lock. */
 static void find_parts(void)
 {
-    mt_expect_fork(); /* before all else: a fork may come during the start */
+    mt_recorder_expect_fork(); /* before all else: a fork may come during the start */
     for (unsigned i = 0; i < mt_n_parts; i++)
         if (mt_parts[i].find)
             mt_parts[i].find();
@@ -248,7 +248,7 @@ void mt_start_slow(void)
         start_slow(AS_SET);
 }
 
-void mt_begin(void)
+void mt_recorder_begin(void)
 {
     wait_while(MT_RESTING); /* another thread may be stopping it */
     start_slow(AWAKE);
@@ -270,7 +270,7 @@ static void lose_unclaimed(uint64_t events)
     atomic_fetch_add(&n_unclaimed, events);
 }
 
-uint64_t mt_collect_unclaimed(void)
+uint64_t mt_recorder_collect_unclaimed(void)
 {
     return atomic_exchange(&n_unclaimed, 0);
 }
@@ -296,7 +296,7 @@ static struct mt_thread *make_thread(void)
     return self;
 }
 
-void mt_lose_events(uint64_t events)
+void mt_recorder_lose(uint64_t events)
 {
     if (mt_self)
         lose(mt_self, events);
@@ -380,7 +380,7 @@ static void wait_for_room(struct mt_thread *self)
     bool is_full;
     while ((is_full = mt_ring_is_full(&self->ring)) && !self->ring.has_waited &&
            mt_is_recording() && mt_now() < until)
-        mt_room_await(&self->ring);
+        mt_wake_await_room(&self->ring);
     self->ring.has_waited = is_full;
     errno = saved;
 }
@@ -439,7 +439,7 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
         mt_writer_wake();
 }
 
-bool mt_is_recorded(void)
+bool mt_recorder_is_of_process(void)
 {
     return mt_is_recording() && getpid() == recorder_pid;
 }
@@ -453,19 +453,20 @@ static void stop_parts(void)
     wait_while(MT_RESTING);
 }
 
-void mt_rest(void)
+void mt_recorder_rest(void)
 {
     if (atomic_load(&mt_state) < MT_RECORDING)
         start_slow(DORMANT); /* or let another thread finish its start */
     MT_UNINTERRUPTED();
-    if (getpid() == recorder_pid && mt_will_rest())
+    if (getpid() == recorder_pid && mt_switch_will_rest())
         stop_parts();
 }
 
-void mt_finish(void)
+void mt_recorder_finish(void)
 {
     int awaiting = MT_AWAITING, recording = MT_RECORDING;
-    if (mt_is_restricted || atomic_load(&mt_state) < MT_AWAITING || getpid() != recorder_pid)
+    if (mt_own_threads_are_restricted || atomic_load(&mt_state) < MT_AWAITING ||
+        getpid() != recorder_pid)
         return;
     atomic_compare_exchange_strong(&mt_state, &awaiting, MT_OVER);
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
@@ -473,7 +474,7 @@ void mt_finish(void)
     stop_parts();
 }
 
-void mt_end_early(const char *why)
+void mt_recorder_end_early(const char *why)
 {
     int idle = MT_IDLE, dormant = MT_DORMANT;
     if (atomic_compare_exchange_strong(&mt_state, &idle, MT_OVER) ||
@@ -481,12 +482,12 @@ void mt_end_early(const char *why)
         return;
     if (mt_is_recording())
         mt_message("%s; recording stopped, the program continues", why);
-    mt_finish();
+    mt_recorder_finish();
     mt_own_threads_await_end();
     atomic_store(&mt_state, MT_OVER);
 }
 
 __attribute__((destructor)) static void at_exit(void)
 {
-    mt_finish();
+    mt_recorder_finish();
 }

@@ -93,44 +93,39 @@ struct mt_thread *mt_enter_slow(void) __attribute__((cold));
 
 /* Return how many events were lost by threads that could not be added (threads.h), and reset the
  * count. Writer only. */
-uint64_t mt_collect_unclaimed(void);
+uint64_t mt_recorder_collect_unclaimed(void);
 
 /* Count events that this thread has lost outside of mt_enter and mt_leave. */
-void mt_lose_events(uint64_t events) __attribute__((cold));
+void mt_recorder_lose(uint64_t events) __attribute__((cold));
 
 /* End what the thread was inside of and left by a jump: count its event, release what it holds, and
  * forget what it knows, which may be half written. */
 void mt_thread_leave(struct mt_thread *thread) __attribute__((cold));
 
 /* Make forked children start over from now on. Call before the first lock is taken. */
-void mt_expect_fork(void);
+void mt_recorder_expect_fork(void);
 
 /* Start recording, at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void) __attribute__((cold));
 
 /* Start the recording, if there is none. Stop it and wait, at most 10 s, until its trace is closed;
  * before the first event, become dormant. From the program's threads. */
-void mt_begin(void);
-void mt_rest(void);
-
-/* The same from the writer's thread: note that the recording stops, and return whether it does;
- * then that the trace is closed and another may begin. */
-bool mt_will_rest(void);
-void mt_has_rested(void);
+void mt_recorder_begin(void);
+void mt_recorder_rest(void);
 
 /* Return whether this is the recorded process and not a child of vfork, which shares its memory. */
-bool mt_is_recorded(void);
+bool mt_recorder_is_of_process(void);
 
 /* Call around a function that forks and ends the parent silently (daemon). */
-void mt_expect_end_after_fork(bool is_expected);
+void mt_recorder_expect_end_after_fork(bool is_expected);
 
 /* Write everything and close the trace, when the process ends. Does nothing in a process other than
  * the recorded one (a child of vfork shares its memory). */
-void mt_finish(void);
+void mt_recorder_finish(void);
 
 /* End the recording, if there is one, before the program does something that memtap must not
  * disturb. why is for the message. No thread of ours is left, and no new recording begins. */
-void mt_end_early(const char *why);
+void mt_recorder_end_early(const char *why);
 
 static inline bool mt_is_recording(void)
 {

@@ -113,13 +113,13 @@ void mt_switch_reset(void)
     memset(&own, 0, sizeof own);
 }
 
-bool mt_will_rest(void)
+bool mt_switch_will_rest(void)
 {
     int recording = MT_RECORDING;
     return atomic_compare_exchange_strong(&mt_state, &recording, MT_RESTING);
 }
 
-void mt_has_rested(void)
+void mt_switch_has_rested(void)
 {
     int resting = MT_RESTING;
     mt_switch_make();

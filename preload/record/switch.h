@@ -25,6 +25,11 @@ void mt_switch_answer(const char *trace);
 /* Limit the next recording, unless one runs, where it begins without a request. */
 void mt_switch_limit(uint32_t seconds, uint32_t iterations);
 
+/* Stop the recording (mt_recorder_rest) from the writer's thread: note that it stops, and return
+ * whether it does; then that the trace is closed and another may begin. */
+bool mt_switch_will_rest(void);
+void mt_switch_has_rested(void);
+
 /* Forget the parent's switch in a forked child. */
 void mt_switch_reset(void);
 

@@ -42,7 +42,7 @@ static bool has_room_again(struct mt_own_ring *ring)
     return is_by_turns ? !mt_ring_is_full(ring) : mt_ring_used(ring) <= ROOM_AGAIN;
 }
 
-void mt_room_await(struct mt_own_ring *ring)
+void mt_wake_await_room(struct mt_own_ring *ring)
 {
     struct timespec period = {0, ROOM_PERIOD_NS};
     mt_writer_wake();
@@ -52,7 +52,7 @@ void mt_room_await(struct mt_own_ring *ring)
     atomic_store_explicit(&ring->awaits_room, 0, memory_order_relaxed);
 }
 
-void mt_room_return(struct mt_own_ring *ring, uint64_t at)
+void mt_wake_return_room(struct mt_own_ring *ring, uint64_t at)
 {
     atomic_store(&ring->read_to, at);
     if (atomic_load(&ring->awaits_room) && has_room_again(ring) &&

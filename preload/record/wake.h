@@ -21,11 +21,11 @@ bool mt_wake_wait(const struct timespec *period);
 
 /* Wake the writer and sleep until it has made room in this thread's ring, at most for some ms. May
  * return early. */
-void mt_room_await(struct mt_own_ring *ring);
+void mt_wake_await_room(struct mt_own_ring *ring);
 
 /* Return a ring's words up to `at` to its owner, and wake the owner if it waits and has room now.
  * Writer only. */
-void mt_room_return(struct mt_own_ring *ring, uint64_t at);
+void mt_wake_return_room(struct mt_own_ring *ring, uint64_t at);
 
 /* Discard a pending wake. */
 void mt_wake_forget(void);

@@ -29,7 +29,7 @@ void mt_native_start(bool has_python)
     struct mt_image own;
     if (mt_settings.has_auto_stacks && !has_python && !mt_settings.is_light)
         mt_settings.native_stacks = 1;
-    mt_callers_are_named = mt_settings.python_stacks && !mt_settings.native_stacks;
+    mt_native_callers_are_named = mt_settings.python_stacks && !mt_settings.native_stacks;
     if (!mt_settings.native_stacks)
         return;
     native.has_failed = mt_frame_rules_prepare() != 0;
@@ -156,7 +156,7 @@ static uint32_t intern_caller(const struct mt_key *key)
     return id ? id : key->parent;
 }
 
-MT_HOT bool mt_callers_are_named;
+MT_HOT bool mt_native_callers_are_named;
 
 /* Callers outside CUDA's libraries, each with the stamp of its time in the highest bits: nearly all
  * calls are theirs, and finding a caller's image may take the loader's lock. */

@@ -21,7 +21,7 @@ uint32_t mt_thread_stack(struct mt_thread *self);
 /* With Python stacks only, a CUDA library (cuBLAS, NCCL ...) that made the CUDA call becomes the
  * innermost frame: the Python line does not show that the memory is the library's own. Return the
  * id of a stack with it, or the stack unchanged. caller is a return address, NULL if unknown. */
-extern bool mt_callers_are_named;
+extern bool mt_native_callers_are_named;
 uint32_t mt_stack_with_caller(uint32_t stack, const void *caller);
 
 /* Forget facts about unloaded code. Call after dlclose. */

@@ -63,18 +63,18 @@ void mt_hook_name(const void *address, const char *name)
 
 void mt_hook_begin(void)
 {
-    mt_begin();
+    mt_recorder_begin();
 }
 
 void mt_hook_begin_for(unsigned seconds, unsigned iterations)
 {
     mt_switch_limit(seconds, iterations);
-    mt_begin();
+    mt_recorder_begin();
 }
 
 void mt_hook_rest(void)
 {
-    mt_rest();
+    mt_recorder_rest();
 }
 
 void mt_hook_sample(void)

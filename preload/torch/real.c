@@ -29,7 +29,7 @@ static void keep(enum mt_hook hook, void *found)
 
 /* Find the real functions. The first hook is mostly called outside PyTorch's allocator; the others
  * are looked up with it, so that none needs the loader's lock under the allocator's. */
-void mt_resolve(enum mt_hook hook)
+void mt_real_resolve(enum mt_hook hook)
 {
     MT_UNINTERRUPTED();
     for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++)
@@ -42,7 +42,7 @@ void mt_resolve(enum mt_hook hook)
         mt_end_without(hooks[hook].symbol);
 }
 
-bool mt_missing_in_torch(char *missing, size_t size)
+bool mt_real_is_missing(char *missing, size_t size)
 {
     if (!is_resolved(MT_HOOK_report_memory))
         return false;

@@ -33,15 +33,15 @@ extern struct mt_real_functions mt_real;
  * would end it. */
 #define MT_REAL(name)                                                                              \
     (MT_LIKELY(MT_REAL_NOW(name)) ? MT_REAL_NOW(name)                                              \
-                                  : (mt_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
+                                  : (mt_real_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
 
-void mt_resolve(enum mt_hook hook);
+void mt_real_resolve(enum mt_hook hook);
 
 /* Bytes of page-locked memory that this thread requests of PyTorch's allocator now; 0: none. */
 extern _Thread_local uint64_t mt_pinned_request __attribute__((tls_model("initial-exec")));
 
 /* Return whether PyTorch is loaded, and in `missing` the names of the hooked functions that were
  * not found in it when the first of them was called, each after a space. */
-bool mt_missing_in_torch(char *missing, size_t size);
+bool mt_real_is_missing(char *missing, size_t size);
 
 #endif

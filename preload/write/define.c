@@ -102,7 +102,7 @@ static void define_loops(const struct mt_definition *frame)
     if (mt_frame_marks(function, file) & MT_MARK_FRAMEWORK)
         return;
     mt_writer.defined.n_loops++;
-    mt_describe_line(file, frame->frame.line, &line);
+    mt_loop_describe_line(file, frame->frame.line, &line);
     if (!line.is_known)
         return;
     int used = snprintf(text, sizeof text, MT_LOOP_INFO "%u=", frame->id);

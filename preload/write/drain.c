@@ -250,7 +250,7 @@ static void write_loss(uint32_t thread, uint64_t events)
  * threads that never had a ring. */
 static void write_losses(bool is_last)
 {
-    uint64_t unclaimed = mt_collect_unclaimed();
+    uint64_t unclaimed = mt_recorder_collect_unclaimed();
     mt_writer.order.slotless += unclaimed;
     write_loss(0, unclaimed);
     for (size_t i = 0; i < mt_writer.order.n; i++) {

@@ -369,7 +369,7 @@ void mt_order_free_read(struct mt_order *order)
 {
     for (size_t i = 0; i < order->n; i++) {
         order->source[i].thread->last_ns = order->source[i].last_ns;
-        mt_room_return(&order->source[i].thread->ring, order->source[i].at);
+        mt_wake_return_room(&order->source[i].thread->ring, order->source[i].at);
     }
 }
 

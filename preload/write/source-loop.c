@@ -50,7 +50,7 @@ enum mt_loop mt_loop_around(const char *path, unsigned line)
     return innermost(&blocks);
 }
 
-void mt_describe_line(const char *path, unsigned line, struct mt_source_facts *out)
+void mt_loop_describe_line(const char *path, unsigned line, struct mt_source_facts *out)
 {
     char text[LINE_SIZE];
     struct mt_source_blocks blocks;

@@ -15,6 +15,6 @@ enum mt_loop {
 enum mt_loop mt_loop_around(const char *path, unsigned line);
 
 /* Describe a line in the same way; it is known if it could be read. */
-void mt_describe_line(const char *path, unsigned line, struct mt_source_facts *out);
+void mt_loop_describe_line(const char *path, unsigned line, struct mt_source_facts *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include "preload/host/own-stack.h"
 #include "preload/host/settings.h"
 #include "preload/record/lock.h"
+#include "preload/record/switch.h"
 #include "preload/record/wake.h"
 #include "trace.h"
 #include "writer-state.h"
@@ -119,7 +120,7 @@ int mt_turns_finish(uint64_t most_ns)
     pthread_mutex_unlock(&mt_writer.working);
     if (is_resting) {
         mt_turns_reset();
-        mt_has_rested();
+        mt_switch_has_rested();
     }
     return 0;
 }

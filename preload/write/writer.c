@@ -15,6 +15,7 @@
 #include "preload/record/lock.h"
 #include "preload/record/process-end.h"
 #include "preload/record/recorder.h"
+#include "preload/record/switch.h"
 #include "preload/record/tail.h"
 #include "preload/record/wake.h"
 #include "trace.h"
@@ -123,7 +124,7 @@ static uint64_t rest_in_ns(void)
 /* Return whether the recording stops by itself or by a request of memtap stop. */
 static bool stops(void)
 {
-    return (mt_writer.has_to_rest || !rest_in_ns()) && mt_will_rest();
+    return (mt_writer.has_to_rest || !rest_in_ns()) && mt_switch_will_rest();
 }
 
 /* Wait for work. Return whether the time is up. */
@@ -172,7 +173,7 @@ static void *run(void *unused)
     mt_writer_set(&mt_writer.is_done);
     if (!is_resting)
         return leave(unused);
-    mt_has_rested(); /* last: another writer may begin */
+    mt_switch_has_rested(); /* last: another writer may begin */
     return unused;
 }
 

@@ -258,11 +258,11 @@ START_TEST(who_awaits_room_is_woken_when_half_is_free)
         mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
     uint64_t half = mt_ring_put(&first->ring) - MT_RING_WORDS / 2;
     atomic_store(&first->ring.awaits_room, 1);
-    mt_room_return(&first->ring, half - 1);
+    mt_wake_return_room(&first->ring, half - 1);
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 1);
-    mt_room_return(&first->ring, half);
+    mt_wake_return_room(&first->ring, half);
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
-    mt_room_await(&first->ring); /* there is some */
+    mt_wake_await_room(&first->ring); /* there is some */
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
     atomic_store(&mt_state, MT_IDLE);
 }
@@ -291,10 +291,10 @@ START_TEST(who_awaits_room_by_turns_is_woken_by_any)
         mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
     mt_wake_by_turns(make_room);
     atomic_store(&first->ring.awaits_room, 1);
-    mt_room_return(&first->ring, 1);
+    mt_wake_return_room(&first->ring, 1);
     ck_assert(mt_ring_is_full(&first->ring));
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 1);
-    mt_room_return(&first->ring, 32);
+    mt_wake_return_room(&first->ring, 32);
     ck_assert(!mt_ring_is_full(&first->ring));
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
     mt_wake_by_turns(NULL);

@@ -137,7 +137,7 @@ START_TEST(a_reader_sees_all_at_any_moment)
     read_while_it_is_written(path);
     for (int t = 0; t < N_THREADS; t++)
         pthread_join(threads[t], NULL);
-    mt_finish();
+    mt_recorder_finish();
     read_trace(path, &reading);
     ck_assert_int_eq(reading.state, MT_TRACE_CLOSED);
     for (int t = 0; t < N_THREADS; t++)
@@ -203,7 +203,7 @@ START_TEST(full_tables_are_reported_and_memory_is_bounded)
     start();
     uint32_t stacks = fill();
     uint64_t added = memory_kib("VmHWM") - before;
-    mt_finish();
+    mt_recorder_finish();
     look_through("left_out=names, frames, stacks", &times, count);
     ck_assert_uint_eq(times, 1);
     ck_assert_uint_eq(count[MT_DEF_STACK], stacks);
