@@ -67,9 +67,7 @@ enum {
 #undef MT_EVIDENCE_BIT
         MT_EVIDENCE_COUNT
 };
-#define MT_EVIDENCE_BITS 29 /* in mt_block */
-_Static_assert(MT_EVIDENCE_COUNT < MT_EVIDENCE_BITS,
-               "the next one has room, too: give it another bit");
+_Static_assert(MT_EVIDENCE_COUNT <= 31, "masks are ints; a block's elements have 33 bits or more");
 
 enum mt_evidence {
 #define MT_EVIDENCE_MASK(id, text) MT_SAW_##id = 1 << MT_EVIDENCE_##id,
@@ -102,15 +100,15 @@ struct mt_block {
     uint16_t api : 8;   /* CUDA's level: enum mt_cuda_api */
     uint16_t dtype : 6; /* of a tensor in it, by its first label with one; 0: unknown */
     uint16_t state : 2; /* enum mt_block_state */
-    uint64_t evidence : MT_EVIDENCE_BITS; /* enum mt_evidence */
+    uint64_t evidence : MT_EVIDENCE_COUNT; /* enum mt_evidence */
     /* mt_block_elements; with MT_SAW_ROOM its room (rooms.h) */
-    uint64_t number : 64 - MT_EVIDENCE_BITS;
+    uint64_t number : 64 - MT_EVIDENCE_COUNT;
 };
 
 _Static_assert(sizeof(struct mt_block) <= 80, "a live block is to cost less than 96 bytes in all");
 _Static_assert(MT_DTYPE_LIMIT <= 1 << 6 && MT_API_LIMIT <= 1 << 8, "these have places");
 
-#define MT_BLOCK_ELEMENTS (UINT64_C(1) << (64 - MT_EVIDENCE_BITS)) /* no parameter has as many */
+#define MT_BLOCK_ELEMENTS (UINT64_C(1) << (64 - MT_EVIDENCE_COUNT)) /* no parameter has as many */
 
 enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
 

@@ -48,6 +48,10 @@ void mt_page_limits(const struct mt_page *page);
  * below. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
 
+/* Print rows of a query by line (query.h): "TITLE: 2.00 MiB in 3 allocations", the largest ones and
+ * their callers. Nothing if there are none. */
+void mt_page_list(const struct mt_page *page, const char *title, const struct mt_sums *rows);
+
 /* Print the largest call sites, at most that many. */
 void mt_page_sites(const struct mt_page *page, const struct mt_device *device, size_t most);
 

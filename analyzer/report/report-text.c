@@ -131,29 +131,28 @@ static void print_groups(const struct mt_page *page, const struct mt_device *dev
     mt_page_rest(page, device->groups.n - n);
 }
 
-static void print_device(const struct mt_page *page, const struct mt_device *device)
+static void print_rows(const struct mt_page *page, const struct mt_device *device)
 {
-    print_peak(page, device);
-    mt_page_categories(page, device);
-    mt_page_movement(page, device);
-    print_filter(page, device);
     if (page->analysis->replay.question.by == MT_BY_SITE)
         mt_page_sites(page, device, SITES_SHOWN);
     else if (page->analysis->replay.question.by == MT_BY_MODULE)
         mt_page_modules(page, device);
     else
         print_groups(page, device, page->analysis->replay.question.by);
-    mt_page_serving(page, device);
-    mt_page_ranges(page, device);
-    mt_page_precision(page, device);
-    mt_page_cached(page, device);
-    mt_page_balance(page, device);
-    mt_page_cuda_pools(page, device);
-    mt_page_growth(page, device);
-    mt_page_leaks(page, device);
-    mt_page_idle(page, device);
-    mt_page_unneeded(page, device);
-    mt_page_timeline(page, device);
+}
+
+/* The parts about a device, in order. */
+static void (*const parts[])(const struct mt_page *page, const struct mt_device *device) = {
+    print_peak,     mt_page_categories, mt_page_movement,   print_filter,
+    print_rows,     mt_page_serving,    mt_page_ranges,     mt_page_precision,
+    mt_page_cached, mt_page_balance,    mt_page_cuda_pools, mt_page_growth,
+    mt_page_leaks,  mt_page_idle,       mt_page_unneeded,   mt_page_timeline,
+};
+
+static void print_device(const struct mt_page *page, const struct mt_device *device)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        parts[i](page, device);
 }
 
 /* Return the device that the first sentences are about; NULL: there is none. */

@@ -80,18 +80,18 @@ static void print_sum(const struct mt_page *page, const char *what, const struct
             mt_count_text(count, sums->blocks), sums->blocks == 1 ? "" : "s");
 }
 
-static void print_list(const struct mt_page *page, const char *what, const struct mt_sums *sums)
+void mt_page_list(const struct mt_page *page, const char *title, const struct mt_sums *rows)
 {
-    if (!sums->blocks)
+    if (!rows->blocks)
         return;
-    print_sum(page, what, sums);
+    print_sum(page, title, rows);
     putc('\n', page->out);
-    page_sums(page, sums, 0);
+    page_sums(page, rows, 0);
 }
 
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device)
 {
-    print_list(page, "\nNever freed", &device->leaks);
+    mt_page_list(page, "\nNever freed", &device->leaks);
 }
 
 void mt_page_frees(const struct mt_page *page)
@@ -100,8 +100,8 @@ void mt_page_frees(const struct mt_page *page)
     char count[MT_SIZE_TEXT];
     if (mt_info(page->definitions, "torch"))
         return;
-    print_list(page, "\nFreed twice", &cuda->twice);
-    print_list(page, "\nFreed by a thread that did not allocate it", &cuda->by_others);
+    mt_page_list(page, "\nFreed twice", &cuda->twice);
+    mt_page_list(page, "\nFreed by a thread that did not allocate it", &cuda->by_others);
     if (cuda->unknown)
         fprintf(page->out, "\nFreed, but allocated before recording began: %s.\n",
                 mt_count_text(count, cuda->unknown));
@@ -185,5 +185,5 @@ void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
         return;
     fputs("\nUsed at that moment, judged by copies and memsets (not by kernels):\n", page->out);
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
-        print_list(page, titles[kind], &idle->kind[kind]);
+        mt_page_list(page, titles[kind], &idle->kind[kind]);
 }

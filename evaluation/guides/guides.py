@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the guides hold? Adds a hook, an export format, a column and a piece of evidence to a copy of the tree, each
-in the files that its guide names and in no other, builds the copy and looks for what was added. By hand; it takes a
-minute where ccache has the objects.
+"""Do the guides hold? Adds a hook, an export format, a column, a piece of evidence, a part of the report and a property
+to group by to a copy of the tree, each in the files that its guide names and in no other, builds the copy and looks for
+what was added. By hand; it takes a minute where ccache has the objects.
 
     python3 evaluation/guides/guides.py [--include FOLDER-OF-CUDA.H] [--keep FOLDER]"""
 import argparse
@@ -15,13 +15,13 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A call of CUDA's driver that has no hook yet.
-HOOKED = ROOT / "preload" / "hooks" / "not-hooked.list", "MemPoolCreate|"
+HOOKED = "MemGetAllocationGranularity|"
 PROGRAM = """
 import ctypes
-cuda, pool, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
+cuda, size, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_size_t(), ctypes.c_void_p()
 properties = (ctypes.c_int * 64)(1, 0, 1, 0)
 for code in (cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
-             cuda.cuMemPoolCreate(ctypes.byref(pool), properties)):
+             cuda.cuMemGetAllocationGranularity(ctypes.byref(size), properties, 0)):
     assert code == 0, code
 """
 
@@ -80,11 +80,12 @@ def add_hook(copy):
     number = 1 + max(int(n) for n in re.findall(r"A\(\w+, (\d+),",
                                                 (copy.folder / "trace-format/cuda-apis.h").read_text()))
     copy.edit("preload/hooks/hooks-memory.h", r"O\(X, cu_stream_destroy,.*\n.*\)\) *\\\n",
-              '    O(X, cu_pool_create, "cuMemPoolCreate", "cuMemPoolCreate", 11020, 0, (void **pool, const void *wanted), \\\n'
-              "      (pool, wanted), MADE(CU_POOL_CREATE, pool, 0)) \\\n")
+              '    O(X, cu_granularity, "cuMemGetAllocationGranularity", "cuMemGetAllocationGranularity", 10020, 0, \\\n'
+              "      (void **size, const void *wanted, unsigned option), (size, wanted, option), \\\n"
+              "      MADE(CU_GRANULARITY, size, 0)) \\\n")
     copy.edit("trace-format/cuda-apis.h", r'    A\(\w+, \d+, "\w+", \w+\)',
-              f' \\\n    A(CU_POOL_CREATE, {number}, "cuMemPoolCreate", STREAM)')
-    copy.edit("preload/hooks/not-hooked.list", "^", "", take=HOOKED[1])
+              f' \\\n    A(CU_GRANULARITY, {number}, "cuMemGetAllocationGranularity", STREAM)')
+    copy.edit("preload/hooks/not-hooked.list", "^", "", take=HOOKED)
     copy.check("hook", Guide("preload/hooks/README.md", "How to add a hook"), 3)
 
 
@@ -99,7 +100,7 @@ def add_format(copy):
 
 
 def add_column(copy):
-    copy.edit("exchange/tables/tables.h", r'C\(SIZE, "size", INT64, false, "bytes", "as the allocator counts it"\) *\\\n',
+    copy.edit("exchange/tables/tables.h", r'C\(SIZE, "size", INT64, false, "bytes", "size, as the allocator counts it"\) *\\\n',
               '    C(PAGES, "pages", INT64, false, "", "pages of 4 KiB that it begins") \\\n')
     copy.edit("exchange/tables/source-blocks.c", r"mt_columns_put\(columns, MT_BLOCKS_SIZE, [^;]*;\n",
               "    mt_columns_put(columns, MT_BLOCKS_PAGES, (int64_t)((block->size + 4095) / 4096));\n")
@@ -112,6 +113,65 @@ def add_evidence(copy):
     copy.edit("analyzer/classify/tracker.c", r"block->evidence \|= MT_SAW_SAVED;\n",
               "        block->evidence |= block->size > 4096 ? MT_SAW_SAVED_LARGE : 0;\n")
     copy.check("evidence", Guide("analyzer/classify/README.md", "How to add a piece of evidence"), 2)
+
+
+# What autograd saved, as a part of the report: a query, its rows printed and as JSON.
+PART = """/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/print/json.h"
+#include "analyzer/print/page.h"
+#include "analyzer/query/query.h"
+#include "report.h"
+
+static int find(struct mt_sums *rows, const struct mt_analysis *analysis, const struct mt_device *device)
+{
+    const struct mt_naming naming = mt_replay_naming(&analysis->replay);
+    const struct mt_query query = {&naming, {MT_BY_PLACE}, 1};
+    int rc = 0;
+    for (size_t i = 0; i < device->n_shown && !rc; i++)
+        if (device->shown[i].block->evidence & MT_SAW_SAVED)
+            rc = mt_query_add(rows, &query, &device->shown[i]);
+    mt_sums_sort(rows);
+    return rc;
+}
+
+void mt_page_saved(const struct mt_page *page, const struct mt_device *device)
+{
+    struct mt_sums rows = {0};
+    if (!find(&rows, page->analysis, device))
+        mt_page_list(page, "\\nSaved for backward", &rows);
+    mt_sums_clear(&rows);
+}
+
+json_t *mt_json_saved(const struct mt_analysis *analysis, const struct mt_device *device)
+{
+    struct mt_sums rows = {0};
+    json_t *object = find(&rows, analysis, device) ? json_null() : mt_json_sums(analysis->replay.definitions, &rows);
+    mt_sums_clear(&rows);
+    return object;
+}
+"""
+
+
+def add_part(copy):
+    copy.write("analyzer/report/report-saved.c", PART)
+    copy.edit("analyzer/print/page.h", r"void mt_page_timeline\([^;]*;\n",
+              "void mt_page_saved(const struct mt_page *page, const struct mt_device *device);\n")
+    copy.edit("analyzer/report/report.h", r"json_t \*mt_json_host\([^;]*;\n",
+              "json_t *mt_json_saved(const struct mt_analysis *analysis, const struct mt_device *device);\n")
+    copy.edit("analyzer/report/report-text.c", r"\bmt_page_timeline,\n", "    mt_page_saved,\n")
+    copy.edit("analyzer/meson.build", r"'report/report-precision\.c',\n", "  'report/report-saved.c',\n")
+    copy.edit("analyzer/json/report-json.c", r'json_object_set_new\(object, "serving", [^;]*;\n',
+              '        json_object_set_new(object, "saved", mt_json_saved(analysis, device));\n')
+    copy.check("part of the report", Guide("HACKING.md", "How to add a part to the report"), 6)
+
+
+def add_property(copy):
+    copy.edit("analyzer/query/properties.h", r'P\(RULE, "rule", ""\) *\\\n', '    P(SIZE, "size", "") \\\n')
+    copy.edit("analyzer/query/properties.c", r"    case MT_BY_PHASE:\n        return block->[^;]*;\n",
+              "    case MT_BY_SIZE:\n        return (uint32_t)block->size;\n")
+    copy.edit("analyzer/query/properties.c", r"    case MT_BY_RULE:\n        return mt_rule_at[^;]*;\n",
+              '    case MT_BY_SIZE:\n        snprintf(room, MT_PROPERTY_TEXT, "%u bytes", number);\n        return room;\n')
+    copy.check("property", Guide("analyzer/README.md", "How to add a property to group by"), 3)
 
 
 def look(copy, make_traces):
@@ -131,9 +191,12 @@ def look(copy, make_traces):
     column = rows[0].split(";").index("pages") if "pages" in rows[0].split(";") else None
     address = run("blocks", "-f", "csv", "--category", "activations", "training.mtap").splitlines()
     seen = {
-        "hook": "cuMemPoolCreate" in run("dump", "pool.mtap"),
+        "hook": "cuMemGetAllocationGranularity" in run("dump", "pool.mtap"),
         "format": "semicolons" in run("export", "--help"),
         "column": column is not None and all(row.split(";")[column].isdigit() for row in rows[1:]) and len(rows) > 1,
+        "part of the report": "Saved for backward: " in run("report", "training.mtap") and '"saved": {' in run(
+            "report", "--format", "json", "training.mtap"),
+        "property": " bytes\n" in run("report", "--by", "size", "training.mtap") and "size" in run("report", "--help"),
         "evidence": any("saved for backward, and large" in run("explain", "training.mtap", row.split(",")[3])
                         for row in address[1:]),
     }
@@ -151,7 +214,7 @@ def main():
         folder = pathlib.Path(arguments.keep or temporary).resolve()
         folder.mkdir(exist_ok=True)
         copy = Copy(folder)
-        for add in (add_hook, add_format, add_column, add_evidence):
+        for add in (add_hook, add_format, add_column, add_evidence, add_part, add_property):
             add(copy)
         build = folder / "build"
         subprocess.run(["meson", "setup", "-Dpage=disabled", f"-Dnvidia_include={arguments.include}", "-Dwerror=true",
