@@ -11,11 +11,19 @@ import subprocess
 import sys
 
 
-def version(launch):
+# Without importing PyTorch, which takes a second.
+VERSION = """
+import importlib.util, os, runpy
+package = os.path.dirname(importlib.util.find_spec('torch').origin)
+version = runpy.run_path(os.path.join(package, 'version.py'))
+assert version['cuda']
+print(version['__version__'])
+"""
+
+
+def version(python):
     """The release of PyTorch and its CUDA, None where there is none."""
-    probe = subprocess.run([*launch, '-c', 'import torch; assert torch.version.cuda; '
-                                           'print(torch.__version__)'],
-                           text=True, capture_output=True)
+    probe = subprocess.run([python, '-c', VERSION], text=True, capture_output=True)
     return None if probe.returncode else probe.stdout.strip()
 
 
@@ -28,7 +36,7 @@ def main():
     missing, failures = [], []
     for python in pythons.split(':'):
         launch = [cudasim, libdir, '--gpu', 'a100-80g', '--', python]
-        torch = version(launch)
+        torch = version(python)
         if not torch:
             print(f'skipped: {python} has no CUDA build of PyTorch')
             missing.append(python)
