@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 
-
 # Without importing PyTorch, which takes a second.
 VERSION = """
 import importlib.util, os, runpy
