@@ -1,18 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-level.h"
+#include "analyzer/support/grow.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
+static void touches_clear(struct mt_touches *touches)
+{
+    free(touches->touch);
+    *touches = (struct mt_touches){0};
+}
+
+static int touch(struct mt_touches *touches, struct mt_heap *heap, uint64_t address,
+                 uint64_t time_ns)
+{
+    const struct mt_block *block = mt_heap_around(heap, address);
+    if (!block)
+        return 0; /* the host's, or unknown */
+    uint32_t index = mt_heap_index(heap, block);
+    if (mt_grow(&touches->touch, &touches->n, index + (size_t)1, sizeof *touches->touch))
+        return -ENOMEM;
+    struct mt_touch *mine = &touches->touch[index];
+    if (!mine->is_seen)
+        mine->first_ns = time_ns;
+    mine->last_ns = time_ns;
+    mine->is_seen = true;
+    return 0;
+}
+
+/* Note that a copy or a memset touches the blocks at its addresses. 0 or -ENOMEM. */
+static int touches_event(struct mt_touches *touches, struct mt_heap *heap,
+                         const struct mt_event *event)
+{
+    int rc = touch(touches, heap, event->address, event->time_ns);
+    if (!rc && event->kind == MT_CUDA_COPY)
+        rc = touch(touches, heap, event->CUDA_COPY.from, event->time_ns);
+    return rc;
+}
+
+/* Forget a record's touches, since the record is reused. */
+static void touches_forget(struct mt_touches *touches, uint32_t index)
+{
+    if (index < touches->n)
+        touches->touch[index] = (struct mt_touch){0};
+}
+
+struct mt_touch mt_touches_of(const struct mt_touches *touches, uint32_t index)
+{
+    return index < touches->n ? touches->touch[index] : (struct mt_touch){0};
+}
+
+static void physical_clear(struct mt_physical *physical)
+{
+    free(physical->use);
+    free(physical->handle);
+    *physical = (struct mt_physical){0};
+}
+
+/* Note the record of new memory. 0 or -ENOMEM. */
+static int physical_made(struct mt_physical *physical, uint32_t memory)
+{
+    if (mt_grow(&physical->use, &physical->n_uses, memory + (size_t)1, sizeof *physical->use))
+        return -ENOMEM;
+    physical->use[memory] = (struct mt_physical_use){.handles = 1};
+    return 0;
+}
+
+/* Note the record of a piece of the memory with this handle. 0 or -ENOMEM. */
+static int physical_mapped(struct mt_physical *physical, uint32_t memory, uint64_t handle,
+                           uint32_t piece)
+{
+    if (mt_grow(&physical->handle, &physical->n_handles, piece + (size_t)1,
+                sizeof *physical->handle))
+        return -ENOMEM;
+    physical->handle[piece] = handle;
+    physical->use[memory].maps++;
+    return 0;
+}
+
+uint64_t mt_physical_handle(const struct mt_physical *physical, uint32_t piece)
+{
+    return physical->handle[piece];
+}
+
+/* Note an import. A process that opens the same memory several times gets one address. */
+static int on_import(struct mt_heap *heap, const struct mt_event *event)
+{
+    if (!event->address || mt_heap_at(heap, event->address))
+        return 1;
+    struct mt_block *block = mt_heap_add(heap, event);
+    if (!block)
+        return -ENOMEM;
+    block->api = (uint8_t)event->CUDA_MALLOC.api;
+    return 1;
+}
+
+/* Handle an event in a heap of imported memory. Return 1, 0 if the event is not about imported
+ * memory, or -ENOMEM. Imported memory may be freed by any call. */
+static int imported_event(struct mt_heap *heap, const struct mt_event *event)
+{
+    struct mt_block *block;
+    switch (event->kind) {
+    case MT_CUDA_MALLOC:
+        if (mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_IMPORTED &&
+            event->CUDA_MALLOC.api != MT_API_CU_MEM_RETAIN)
+            return on_import(heap, event);
+        return 0;
+    case MT_CUDA_FREE:
+        block = mt_heap_at(heap, event->address);
+        if (block)
+            mt_heap_end(heap, block);
+        return block != NULL;
+    }
+    return 0;
+}
+
+struct mt_imported mt_imported_find(const struct mt_heap *heap, unsigned slot)
+{
+    struct mt_imported found = {0};
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *block = mt_heap_record(heap, i);
+        if (!mt_heap_is_remembered(heap, block) || mt_device_slot(block->device) != slot)
+            continue;
+        found.bytes += block->size;
+        found.blocks++;
+        found.unsized += !block->size;
+    }
+    return found;
+}
+
 void mt_cuda_clear(struct mt_cuda_level *level)
 {
     mt_heap_clear(&level->heap);
     mt_heap_clear(&level->mapped);
     mt_heap_clear(&level->imported);
-    mt_physical_clear(&level->physical);
-    mt_touches_clear(&level->touches);
+    physical_clear(&level->physical);
+    touches_clear(&level->touches);
     mt_sums_clear(&level->twice);
     mt_sums_clear(&level->by_others);
     mt_address_map_clear(&level->freed);
@@ -59,9 +184,9 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event,
     change->made = block;
     block->api = (uint8_t)event->CUDA_MALLOC.api;
     uint32_t index = mt_heap_index(&level->heap, block);
-    mt_touches_forget(&level->touches, index);
+    touches_forget(&level->touches, index);
     if (block->api == MT_API_CU_MEM_CREATE)
-        return mt_physical_made(&level->physical, index);
+        return physical_made(&level->physical, index);
     return 0;
 }
 
@@ -79,7 +204,7 @@ static uint64_t handle_of_piece(const struct mt_cuda_level *level, const struct 
 static struct mt_physical_use *use_of(const struct mt_cuda_level *level,
                                       const struct mt_block *memory)
 {
-    return mt_physical_use(&level->physical, mt_heap_index(&level->heap, memory));
+    return &level->physical.use[mt_heap_index(&level->heap, memory)];
 }
 
 /* Return a piece's memory if nothing else holds it. */
@@ -136,8 +261,8 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event,
     piece->api = (uint8_t)event->CUDA_MALLOC.api;
     piece->name = memory->name;
     piece->range = memory->range;
-    return mt_physical_mapped(&level->physical, mt_heap_index(&level->heap, memory),
-                              memory->address, mt_heap_index(&level->mapped, piece));
+    return physical_mapped(&level->physical, mt_heap_index(&level->heap, memory), memory->address,
+                           mt_heap_index(&level->mapped, piece));
 }
 
 /* Unmap; one call may unmap several neighbours. */
@@ -275,7 +400,7 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event,
                   struct mt_cuda_change *change)
 {
     change->made = NULL;
-    int imported = is_own(level, event) ? 0 : mt_imported_event(&level->imported, event);
+    int imported = is_own(level, event) ? 0 : imported_event(&level->imported, event);
     if (imported)
         return imported < 0 ? imported : 0;
     switch (event->kind) {
@@ -295,7 +420,7 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event,
         return on_free_failed(level, event, change);
     case MT_CUDA_COPY:
     case MT_CUDA_SET:
-        return mt_touches_event(&level->touches, &level->heap, event);
+        return touches_event(&level->touches, &level->heap, event);
     case MT_CUDA_MAP:
         return on_map(level, event, change);
     case MT_CUDA_UNMAP:

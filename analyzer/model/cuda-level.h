@@ -27,16 +27,7 @@ struct mt_touches {
     size_t n; /* capacity, zeroed at first */
 };
 
-/* Clear touches; those of zeros are empty. */
-void mt_touches_clear(struct mt_touches *touches);
-
-/* Note that a copy or a memset touches the blocks at its addresses. Return 0 or -ENOMEM. */
-int mt_touches_event(struct mt_touches *touches, struct mt_heap *heap,
-                     const struct mt_event *event);
-
-/* Forget a record's touches, since the record is reused. */
-void mt_touches_forget(struct mt_touches *touches, uint32_t index);
-
+/* Return the touches of a record. */
 struct mt_touch mt_touches_of(const struct mt_touches *touches, uint32_t index);
 
 /*
@@ -56,26 +47,15 @@ struct mt_physical {
     size_t n_uses, n_handles;    /* room */
 };
 
-/* Clear it. A zeroed struct is empty. */
-void mt_physical_clear(struct mt_physical *physical);
-
-/* Note the record of new memory; or of a piece of the memory with this handle. 0 or -ENOMEM. */
-int mt_physical_made(struct mt_physical *physical, uint32_t memory);
-int mt_physical_mapped(struct mt_physical *physical, uint32_t memory, uint64_t handle,
-                       uint32_t piece);
-
 /* Return the handle of a piece. */
 uint64_t mt_physical_handle(const struct mt_physical *physical, uint32_t piece);
-
-/* Return the use of memory allocated here. */
-struct mt_physical_use *mt_physical_use(const struct mt_physical *physical, uint32_t memory);
 
 #define MT_CUDA_RECENT 16u
 
 struct mt_cuda_level {
     struct mt_heap heap;
     struct mt_heap mapped;   /* not counted again: its bytes are in heap, by handle */
-    struct mt_heap imported; /* counted in the allocating process; see imported.c */
+    struct mt_heap imported; /* counted in the allocating process */
     struct mt_physical physical;
     struct mt_touches touches;
     /* Frees that may have failed: a free is recorded before the call. */
@@ -122,10 +102,6 @@ int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event,
 struct mt_imported {
     uint64_t bytes, blocks, unsized; /* unsized: blocks whose size is known only to their owner */
 };
-
-/* Handle an event in a heap of imported memory. Return 1, 0 if the event is not about imported
- * memory, or -ENOMEM. Imported memory may be freed by any call. */
-int mt_imported_event(struct mt_heap *heap, const struct mt_event *event);
 
 /* Return the imported memory at the slot's remembered moment. */
 struct mt_imported mt_imported_find(const struct mt_heap *heap, unsigned slot);

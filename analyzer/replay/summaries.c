@@ -28,7 +28,7 @@ static bool is_between(char c)
     return c == ' ' || c == ',';
 }
 
-int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, int ends_with_number)
+int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, bool ends_with_number)
 {
     for (;;) {
         char *end = (char *)(uintptr_t)text;

@@ -8,6 +8,7 @@
 
 #include "trace-format/model.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,7 @@ int mt_numbers_add(struct mt_numbers *numbers, const uint64_t *number, size_t n)
 
 /* Add the numbers of a text, separated by a space or a comma; an empty field is 0.
  * ends_with_number: no comma follows the last number. Return -EINVAL if other text follows. */
-int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, int ends_with_number);
+int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, bool ends_with_number);
 
 /* Pass the numbers to `tell` as one or more definitions. Return its result if it is not 0. */
 int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int device,

@@ -47,7 +47,7 @@ for command in commands:
     options, explained = in_help(command)[1], in_man(page)[1]
     faults += [f"{page}: {option} is not there" for option in sorted(options - explained)]
     faults += [f"{page}: {option} is no option" for option in sorted(explained - options)]
-settings = dict(SETTING.findall((source / "settings" / "table.h").read_text()))
+settings = dict(SETTING.findall((source / "trace-format/settings/table.h").read_text()))
 variables = (folder / "libmemtap.7").read_text().replace("\\-", "-")
 variables = variables.partition(".SH ENVIRONMENT")[2].partition("\n.SH ")[0]
 described = dict(re.findall(r'^\.TP\n\.BR? (MEMTAP_\w+)(?: " \((.*)\)")?$', variables, re.M))
