@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /* The interface's version, which grows with new functions, tables and columns. */
-#define MEMTAP_READER_ABI 3
+#define MEMTAP_READER_ABI 4
 int memtap_reader_abi(void);
 
 /*
@@ -69,6 +69,9 @@ void memtap_reader_comparable_file(const char *file, const char *working_directo
 
 /* Write what a command line runs: "train.py", or a module's name after -m. */
 void memtap_reader_program(const char *command, char *out, size_t size);
+
+/* Write bytes as reports do: "18.42 GiB". */
+void memtap_reader_size(uint64_t bytes, char *out, size_t size);
 
 /* Set what Python's capsules need: the names that they must have, as texts that stay; room for a
  * structure that one holds; and the destructors, which release what was not moved out. get_pointer:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/text.h"
 #include "analyzer/trace/comparable-names.h"
 #include "arrow.h"
 #include "columns-arrow.h"
@@ -274,6 +275,12 @@ EXPORTED void memtap_reader_comparable_file(const char *file, const char *workin
 EXPORTED void memtap_reader_program(const char *command, char *out, size_t size)
 {
     mt_program_name(out, size, command);
+}
+
+EXPORTED void memtap_reader_size(uint64_t bytes, char *out, size_t size)
+{
+    char text[MT_SIZE_TEXT];
+    snprintf(out, size, "%s", mt_size_text(text, bytes));
 }
 
 /* --- capsules --- */

@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional
 from ._arrow import TYPES, Schema, Stream, first_rows, metadata_of
 from .command import Problem, find_command
 
-ABI = 3
+ABI = 4
 NAME = "libmemtap-reader.so"
 ERROR_BYTES = 8192
 
@@ -48,6 +48,7 @@ def library() -> ctypes.CDLL:
         ("streams", ctypes.c_int, text, ctypes.POINTER(text), size, ctypes.c_int, ctypes.POINTER(pointer), text, size),
         ("comparable_file", None, text, text, text, size),
         ("program", None, text, text, size),
+        ("size", None, ctypes.c_uint64, text, size),
         ("most_output", ctypes.c_uint64, text),
         ("set_capsules", None, pointer),
         ("schema_name", pointer),
@@ -167,6 +168,13 @@ def program(command: str) -> str:
     name = ctypes.create_string_buffer(ERROR_BYTES)
     library().memtap_reader_program(command.encode(), name, ERROR_BYTES)
     return name.value.decode("utf-8", "replace")
+
+
+def size_text(size: float) -> str:
+    """Return bytes as reports write them: "18.42 GiB"."""
+    text = ctypes.create_string_buffer(64)
+    library().memtap_reader_size(round(abs(size)), text, len(text))
+    return ("-" if size < 0 else "") + text.value.decode()
 
 
 @functools.cache

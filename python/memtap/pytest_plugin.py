@@ -27,8 +27,9 @@ from typing import Any, Optional, Union
 
 import pytest
 
+from ._library import size_text
 from .command import Problem, find_command
-from .report import budget_text, size_text
+from .report import budget_text
 
 WHOLE = ("peak", "reserved", "growth", "fragmentation", "end")
 TABLES = ("category", "phase", "module", "site")

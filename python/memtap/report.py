@@ -14,23 +14,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional, TypeVar, Union
 
+from ._library import size_text
 from .command import run
 from .trace import Path, Trace, traces_of
 
 Kind = TypeVar("Kind")
 Runs = Union[Path, Trace, Sequence[Union[Path, Trace]]]
 BUDGET_TABLES = ("category", "phase", "module", "site")
-
-
-def size_text(size: float) -> str:
-    """Return bytes as reports write them: "18.42 GiB"."""
-    if abs(size) < 1024:
-        return f"{size:.0f} B"
-    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
-        size /= 1024
-        if abs(size) < 1023.995:
-            break
-    return f"{size:.2f} {unit}"
 
 
 def paths_of(runs: Runs) -> list[str]:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable, Optional
 
-from ..report import size_text
+from .._library import size_text
 
 WIDTH = 80
 MOST_RANKS = 12  # outliers shown

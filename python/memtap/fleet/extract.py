@@ -12,7 +12,6 @@ from typing import Any, Callable, Optional
 from .. import _library
 from .. import trace as traces
 from ..command import Problem
-from ..report import size_text
 from .questions import job_name
 
 VERSION = "2"
@@ -93,7 +92,7 @@ def _whole(table: traces.Table, path: str, most: int) -> Any:
     size = _texts(whole)
     if size > most:
         raise Unread(
-            f"{path}: the texts of {table.name} are {size_text(size)}, but a trace of this size may have {size_text(most)}; "
+            f"{path}: the texts of {table.name} are {_library.size_text(size)}, but a trace of this size may have {_library.size_text(most)}; "
             "MEMTAP_MOST_OUTPUT=SIZE allows more"
         )
     return whole
