@@ -43,7 +43,7 @@ COMMANDS = {
 JUDGES = ("check", "budget", "diff", "diff back", "plan", "nightly", "fit")  # of the whole run: an unknown end is a failure
 WORDS = ("missing", "repeated", "comes before block", "another trace", "is damaged", "older than the trace", "its tail begins", "is incomplete", "is truncated in the block", "is a copy of")
 OPEN = "the recording was not closed"
-NOT_THERE = "this memtap was built without its page", "not installed for"
+NOT_THERE = "this memtap was built without its page", "not installed for", "has no package memtap"
 CHANGING = re.compile(r"\d{4}-\d\d-\d\d-\d{6}|\d+\.\d+ m?s\b")
 
 
