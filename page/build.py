@@ -19,7 +19,6 @@ ROOT = HERE.parent
 LEFT_OUT = {
     "analyzer/compact",
     "analyzer/json/job-json.c",
-    "analyzer/report/job-report.c",
     "analyzer/report/job-text.c",
     "analyzer/report/symbolize.c",
     "analyzer/support/guard.c",
@@ -42,7 +41,7 @@ FLAGS = [
 ]
 # Code that runs once a page: small instead of fast.
 SMALL = (
-    *(f"analyzer/{name}/" for name in "findings holders json print remarks report turns views".split()),
+    *(f"analyzer/{name}/" for name in "findings holders json loops print remarks report".split()),
     *("compare/", "exchange/import/", "trace-format/settings/"),
 )
 # The page compresses nothing, and these would take half of zstd's compile time.
@@ -70,6 +69,9 @@ class Zig:
 
 
 def sources():
+    missing = [name for name in (*LEFT_OUT, *SMALL) if not (ROOT / name).exists()]
+    if missing:
+        sys.exit(f"page/build.py: no such file or folder: {', '.join(missing)}")
     files = [
         *ROOT.glob("trace-format/*.c"),
         ROOT / "trace-format/author/author-bytes.c",
@@ -100,11 +102,16 @@ def compile_one(zig, tools, work, path):
     else:
         command += ["-DZSTD_DISABLE_ASM", "-DZSTD_LEGACY_SUPPORT=0", *NO_COMPRESSORS, "-w"]
     command += ["-MMD", "-MF", needed, "-c", path, "-o", out]
-    known = needed.read_text().replace("\\\n", " ").split()[1:] if needed.exists() and out.exists() else None
+    made = out.with_suffix(".command")  # what made the object: other flags make another
+    text = " ".join(map(str, command))
+    is_same = needed.exists() and out.exists() and made.exists() and made.read_text() == text
+    known = needed.read_text().replace("\\\n", " ").split()[1:] if is_same else None
     if not known or any(
         not os.path.exists(one) or os.path.getmtime(one) > out.stat().st_mtime for one in [*known, tools / "ready"]
     ):
+        made.unlink(missing_ok=True)
         zig.run(command, f"{path} does not compile for WebAssembly")
+        made.write_text(text)
         known = needed.read_text().replace("\\\n", " ").split()[1:]
     return out, known
 
