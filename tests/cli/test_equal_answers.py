@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_equal_answers.py MAKE_TRACES MAKE_RANKS TO-FIT MEMTAP PACKAGE PAGE_TOOLS ANALYZER: one question has one answer. What is live at a
-moment of a dozen traces, by byte, line, category, module and count: as every command, export, the Python package (so the reader
-library) and the page's analyzer say it. Then the questions of questions.py. ANALYZER "": without the page."""
+"""test_equal_answers.py MAKE_TRACES MAKE_RANKS TO-FIT MEMTAP PACKAGE PAGE_TOOLS ANALYZER: one question has one answer. Reports, lists,
+exports and the page group blocks by one query (analyzer/query), so that what is asked here of a dozen traces is only what writes its
+own rows: the tables as CSV and from the reader library, pprof, and the page's analyzer. Then the questions of questions.py, of
+renderers. ANALYZER "": without the page."""
 
 import collections
 import csv
@@ -68,15 +69,6 @@ def sums(rows):
     return dict(result)
 
 
-def least_sure(rows):
-    """(key, row) -> key: how sure the least certain block's category is; "other" claims nothing."""
-    result = {}
-    for key, row in rows:
-        certainty = "certain" if row["category"] == "other" else row["certainty"]
-        result[key] = max(result.get(key, certainty), certainty, key=("certain", "likely", "guess").index)
-    return result
-
-
 def integer(text):
     return int(text) if text != "" else None
 
@@ -86,14 +78,6 @@ def line_of(row):
         row["function"] or None,
         row["file"] or None,
         integer(row["line"]) if isinstance(row["line"], str) else row["line"],
-    )
-
-
-def line_of_json(line):
-    return (
-        (line["function"], line["file"], line["line"] or None)
-        if line and line["function"] != "?"
-        else (None, None, None)
     )
 
 
@@ -123,83 +107,6 @@ def check_every_table(trace):
             same(f"{trace}: the package's {table}", one, another)
 
 
-def check_report(trace, moment, rows):
-    report = ask("report", "--at", moment, trace)
-    for device in report["devices"]:
-        own = [row for row in rows if row["device"] == str(device["device"])]
-        of = f"{trace} {moment}, device {device['device']}"
-        categories = {
-            name: size for name, (size, _) in sums((row["category"], int(row["size"]), 1) for row in own).items()
-        }
-        same(
-            f"{of}: categories", categories, {name: size for name, size in device["peak"]["categories"].items() if size}
-        )
-        lines = sums(((row["category"], line_of(row)), int(row["size"]), 1) for row in own)
-        told = sums(
-            ((site["category"], line_of_json(site["line"])), site["bytes"], site["blocks"])
-            for site in device["call_sites"]
-        )
-        same(f"{of}: lines", lines, told)
-        same(
-            f"{of}: how sure the categories of lines are",
-            least_sure(((row["category"], line_of(row)), row) for row in own),
-            least_sure(((site["category"], line_of_json(site["line"])), site) for site in device["call_sites"]),
-        )
-        same(f"{of}: bytes", sum(int(row["size"]) for row in own), sum(one["bytes"] for one in device["call_sites"]))
-    check_groups(trace, moment, rows)
-
-
-def check_groups(trace, moment, rows):
-    unknown = {"module": "module unknown", "operator": "no backward operator", "function": "?", "file": "?", "rule": ""}
-    for by, none in unknown.items():
-        report = ask("report", "--at", moment, "--by", by, trace)
-        for device in report["devices"]:
-            own = sums((row[by] or none, int(row["size"]), 1) for row in rows if row["device"] == str(device["device"]))
-            if by == "module":  # a tree: each module with its parts
-                continue
-            told = {one["name"]: [one["bytes"], one["blocks"]] for one in device["groups"]["groups"]}
-            same(f"{trace} {moment}: --by {by}", own, told)
-
-
-def check_lists(trace, moment, rows):
-    """blocks -f json, stacks -f json and folded."""
-    of = f"{trace} {moment}"
-    blocks = ask("blocks", "--at", moment, trace)
-    for device in blocks["devices"]:
-        own = [row for row in rows if row["device"] == str(device["device"])]
-        told = [
-            {
-                key: "" if block[key] is None else str(block[key])
-                for key in ("address", "size", "category", "rule", "certainty", "time_ns")
-            }
-            | {key: block[key] or "" for key in ("module", "dtype", "name")}
-            for block in device["blocks"]
-        ]
-        same(f"{of}: blocks -f json", [{key: row[key] for key in told[0]} for row in own] if told else own, told)
-    stacks = ask("stacks", "--at", moment, trace)
-    told = sums(
-        (one["category"], one["bytes"], one["blocks"]) for device in stacks["devices"] for one in device["stacks"]
-    )
-    same(f"{of}: stacks -f json", sums((row["category"], int(row["size"]), 1) for row in rows), told)
-    same(
-        f"{of}: stacks -f json, how sure",
-        least_sure((row["category"], row) for row in rows),
-        least_sure((one["category"], one) for device in stacks["devices"] for one in device["stacks"]),
-    )
-    folded = run("stacks", "-f", "folded", "--at", moment, trace)
-    same(f"{of}: export -f folded", folded, run("export", "-f", "folded", "--at", moment, trace))
-    same(
-        f"{of}: folded",
-        {key: size for key, (size, _) in sums((row["category"], int(row["size"]), 1) for row in rows).items()},
-        {
-            key: size
-            for key, (size, _) in sums(
-                (each.split(";")[0].split(" ")[0], int(each.rsplit(" ", 1)[1]), 1) for each in folded.splitlines()
-            ).items()
-        },
-    )
-
-
 def check_profiles(trace, moment, rows):
     """pprof: bytes and blocks by category and module."""
     profile = subprocess.run(
@@ -214,48 +121,6 @@ def check_profiles(trace, moment, rows):
         told.append(((labels["category"], labels["phase"], labels.get("module", "")), size, blocks))
     own = sums(((row["category"], row["phase"], row["module"]), int(row["size"]), 1) for row in rows)
     same(f"{trace} {moment}: pprof", own, sums(told))
-
-
-def check_diff(trace, rows):
-    """A run against itself: no change, and the categories of the peak."""
-    done = subprocess.run([command, "diff", trace, trace, "-f", "json"], check=False, capture_output=True, text=True)
-    if done.returncode != (2 if "has no tail" in done.stderr else 0):
-        faults.append(f"{trace}: diff ends with {done.returncode}: {done.stderr}")
-    report = json.loads(done.stdout)
-    for device in report["devices"]:
-        own = sums((row["category"], int(row["size"]), 1) for row in rows if row["device"] == str(device["device"]))
-        told = {name: change["new"] for name, change in device["categories"].items() if change["new"]}
-        same(f"{trace}: diff's categories", {name: size for name, (size, _) in own.items()}, told)
-
-
-def check_figures(trace):
-    """The peak as metrics and speedscope have it."""
-    report = ask("report", trace)
-    samples = [
-        line.rpartition(" ") for line in run("metrics", trace).splitlines() if not line.startswith("#") and "{" in line
-    ]
-    told = {
-        (name.split("{")[0], *re.findall(r'(?:device|category)="([^"]*)"', name)): int(float(value))
-        for name, _, value in samples
-    }
-    rows = list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", trace))))
-    for device in report["devices"]:
-        own = str(device["device"])
-        same(f"{trace}: metrics' peak", device["peak"]["allocated"], told.get(("memtap_peak_allocated_bytes", own)))
-        categories = {name: size for name, size in device["peak"]["categories"].items() if size}
-        listed = {
-            key[2]: size
-            for key, size in told.items()
-            if key[:2] == ("memtap_peak_category_allocated_bytes", own) and size
-        }
-        same(
-            f"{trace}: metrics' categories",
-            categories,
-            {name: size for name, size in listed.items() if name != "before_recording"},
-        )
-    profile = json.loads(run("export", "-f", "speedscope", trace))
-    weights = [sum(one["weights"]) for one in profile["profiles"] if one["unit"] == "bytes"]
-    same(f"{trace}: speedscope", sum(int(row["size"]) for row in rows), sum(weights))
 
 
 def short(row):
@@ -452,11 +317,7 @@ with tempfile.TemporaryDirectory() as folder:
             text = run("blocks", "-f", "csv", "--at", moment, trace)
             rows = list(csv.DictReader(io.StringIO(text)))
             check_tables(trace, moment, text)
-            check_report(trace, moment, rows)
-            check_lists(trace, moment, rows)
             check_profiles(trace, moment, rows)
-        check_figures(f"{name}.mtap")
-        check_diff(f"{name}.mtap", list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", f"{name}.mtap")))))
     for name in "training", "native", "rank1":
         check_every_table(f"{name}.mtap")
     outputs = answers.Outputs(command, make_ranks, to_fit, ask_page)
