@@ -148,6 +148,7 @@ static int replay_changes(struct mt_modelled_changes *changes, const struct mt_r
         return 0;
     judge.trial.request = requests->request;
     judge.trial.n = requests->n;
+    judge.trial.has_streams = requests->others_streams;
     judge.event = requests->recorded[requests->n - 1].event;
     for (size_t i = 0; i < changes->n; i++) {
         struct mt_modelled *change = &changes->change[i];

@@ -89,7 +89,9 @@ static struct mt_allocator *create(char **argv)
     struct mt_torch_release release;
     struct mt_alloc_conf_error error;
     struct mt_alloc_conf conf;
-    struct mt_allocator_card card = {strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10)};
+    struct mt_allocator_card card = {.total = strtoull(argv[3], NULL, 10),
+                                     .others = strtoull(argv[4], NULL, 10),
+                                     .has_streams = true}; /* drive.py has made some by then */
 
     mt_alloc_conf_init(&conf);
     if (!mt_torch_read_release(argv[2], &release) ||
