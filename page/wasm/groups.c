@@ -15,19 +15,21 @@ static const struct mt_query by_kind[MT_STACK_KINDS] = {
     [MT_STACK_OPERATOR] = {.by = {MT_BY_OPERATION}, .n_by = 1},
 };
 
-/* Count a life in its group. Return the group's index + 1; 0: no memory. */
-static uint32_t add(struct mt_groups *groups, const struct mt_query *query,
-                    const struct mt_replay *replay, const struct mt_life *life, uint64_t weight)
-{
-    struct mt_life_verdict verdict;
-    return mt_groups_add(groups, query, mt_life_verdict(&verdict, replay, life), weight);
-}
-
 /* Return KiB times moments, of which 64 bits hold any number. */
 static uint64_t weight_of(const struct mt_lives *lives, const struct mt_life *life)
 {
     size_t end = life->ended == MT_LIFE_GOES_ON ? lives->course[life->slot].n : life->ended;
     return (life->size + 1023) / 1024 * (end - life->born);
+}
+
+/* Count a life in its group. Return the group's index + 1; 0: no memory. */
+static uint32_t add(struct mt_groups *groups, const struct mt_query *query,
+                    const struct mt_lives *lives, const struct mt_replay *replay,
+                    const struct mt_life *life)
+{
+    struct mt_life_verdict verdict;
+    return mt_groups_add(groups, query, mt_life_verdict(&verdict, replay, life),
+                         weight_of(lives, life));
 }
 
 MT_ORDER_OF_POINTERS(by_weight, struct mt_group, MT_FALLING(bytes))
@@ -71,14 +73,16 @@ static json_t *by_query(struct mt_lives *lives, const struct mt_replay *replay,
                         const struct mt_query *query)
 {
     struct mt_groups groups = {0};
-    uint32_t group = 1;
-    for (size_t i = 0; i < lives->n && group; i++)
-        group = add(&groups, query, replay, mt_life(lives, i), weight_of(lives, mt_life(lives, i)));
-    uint8_t *places = group ? malloc(groups.n + 1) : NULL;
+    uint32_t *of = calloc(lives->n + 1, sizeof *of); /* each life's group, + 1 */
+    size_t n = 0;
+    while (of && n < lives->n && (of[n] = add(&groups, query, lives, replay, mt_life(lives, n))))
+        n++;
+    uint8_t *places = of && n == lives->n ? malloc(groups.n + 1) : NULL;
     json_t *names = places ? place(places, &groups) : NULL;
-    for (size_t i = 0; names && i < lives->n; i++)
-        mt_life(lives, i)->group = places[add(&groups, query, replay, mt_life(lives, i), 0) - 1];
+    for (size_t i = 0; names && i < n; i++)
+        mt_life(lives, i)->group = places[of[i] - 1];
     free(places);
+    free(of);
     mt_groups_clear(&groups);
     return names;
 }
