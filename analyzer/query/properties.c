@@ -108,14 +108,13 @@ static void layer_text(char out[MT_PROPERTY_TEXT], const char *module)
     out[n] = '\0';
 }
 
-/* Write the operator of a node, or the function of the innermost frame of a stack. */
-static void operation_text(char out[MT_PROPERTY_TEXT], const struct mt_definitions *d,
-                           uint32_t number)
+void mt_operation_text(char *out, size_t size, const struct mt_definitions *definitions,
+                       uint32_t node_name, uint32_t stack)
 {
-    if (number & 1)
-        snprintf(out, MT_PROPERTY_TEXT, "%s", mt_stack_frame(d, number >> 1)->function);
+    if (node_name)
+        mt_short_type_name(mt_string(definitions, node_name), out, size);
     else
-        mt_short_type_name(mt_string(d, number >> 1), out, MT_PROPERTY_TEXT);
+        snprintf(out, size, "%s", mt_stack_frame(definitions, stack)->function);
 }
 
 static const char *written(enum mt_property property, const struct mt_naming *naming,
@@ -129,7 +128,7 @@ static const char *written(enum mt_property property, const struct mt_naming *na
     else if (property == MT_BY_LINE)
         mt_place_text(room, MT_PROPERTY_TEXT, d, number);
     else if (property == MT_BY_OPERATION)
-        operation_text(room, d, number);
+        mt_operation_text(room, MT_PROPERTY_TEXT, d, number & 1 ? 0 : number >> 1, number >> 1);
     else if (property == MT_BY_OPERATOR)
         mt_short_type_name(mt_string(d, number), room, MT_PROPERTY_TEXT);
     else if (property == MT_BY_RANGE)

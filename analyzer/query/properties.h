@@ -65,6 +65,12 @@ const char *mt_property_text(const struct mt_naming *naming, enum mt_property pr
 const char *mt_property_label(const struct mt_naming *naming, enum mt_property property,
                               uint32_t number, char room[MT_PROPERTY_TEXT]);
 
+/* Write the operator of a backward node; without one (0), the function of a stack's innermost
+ * frame.
+ */
+void mt_operation_text(char *out, size_t size, const struct mt_definitions *definitions,
+                       uint32_t node_name, uint32_t stack);
+
 /* Return a property's name, "site" included, and its words where there is no text. */
 const char *mt_property_name(enum mt_property property);
 const char *mt_property_unknown(enum mt_property property);

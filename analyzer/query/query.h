@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One question about blocks for every output: grouped by which properties? Which blocks, the
- * moment (struct mt_question) and its filter decide, or the caller. Answers have one of three
- * shapes: rows by numbers, groups by text, or a tree (tree.h). A series over time is groups whose
- * blocks count by bytes times moments, each block with its group's index.
+ * Groups blocks by their properties, for every output. The caller chooses the blocks: most outputs
+ * pass those of a moment that pass the filter (struct mt_question). An answer is rows by numbers,
+ * groups by text, or a tree (tree.h). For a series over time, the caller counts a block by bytes
+ * times moments, and keeps the index of its group.
  */
 #ifndef MT_QUERY_H
 #define MT_QUERY_H
 
 #include "analyzer/model/sums.h"
+#include "analyzer/support/address-map.h"
 #include "properties.h"
 #include "texts.h"
 
-#include "analyzer/support/address-map.h"
-
-#define MT_QUERY_MOST MT_SUM_KEYS
 struct mt_query {
     const struct mt_naming *naming;
-    enum mt_property by[MT_QUERY_MOST]; /* what the blocks of a row have in common */
+    enum mt_property by[MT_SUM_KEYS]; /* what the blocks of a row have in common */
     unsigned n_by;
 };
 

@@ -58,10 +58,7 @@ void mt_frame_place(char out[MT_LIFE_TEXT], const struct mt_frame *frame)
 void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
                       char out[MT_LIFE_TEXT])
 {
-    if (life->node_name)
-        mt_short_type_name(mt_string(definitions, life->node_name), out, MT_LIFE_TEXT);
-    else
-        snprintf(out, MT_LIFE_TEXT, "%s", mt_stack_frame(definitions, life->stack)->function);
+    mt_operation_text(out, MT_LIFE_TEXT, definitions, life->node_name, life->stack);
 }
 
 static json_t *frames_json(const struct mt_definitions *d, uint32_t stack)

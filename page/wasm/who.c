@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "who.h"
 #include "analyzer/classify/classify.h"
-#include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
 #include "analyzer/query/tree.h"
 #include "analyzer/support/grow.h"
@@ -13,8 +12,8 @@
 
 #define LEVELS 2u
 
-/* The levels of each tree, one list after the other: of all boxes; below a wide one (open_wide);
- * and behind both. A level of SITE is none. */
+/* The levels of each tree: those that all paths have; those below a wide box (open_wide); and those
+ * that end a path. MT_BY_SITE ends a list. */
 static const struct {
     struct mt_tree_level all[LEVELS], wide[LEVELS], last[LEVELS];
 } levels[MT_WHO_COUNT] = {
@@ -72,24 +71,23 @@ static enum mt_path_frames frames_of(const struct who *who, uint32_t stack)
 }
 
 /* Go down by a line, with the program's name for the block. */
-static uint32_t descend_to_line(struct who *who, uint32_t at, const struct mt_block *block)
+static uint32_t descend_to_line(struct who *who, uint32_t at, const struct mt_life *life)
 {
     char line[MT_LIFE_TEXT];
-    const struct mt_definitions *d = who->replay->definitions;
-    mt_named_place_text(line, sizeof line, d, block->name, mt_line_stack(d, block));
+    mt_life_line(who->replay->definitions, life, line);
     return mt_tree_text(&who->tree, at, MT_BY_LINE, line);
 }
 
 /* Go down by some levels. */
 static uint32_t descend(struct who *who, uint32_t at, const struct mt_tree_level list[LEVELS],
-                        const struct mt_verdict *verdict)
+                        const struct mt_life *life, const struct mt_verdict *verdict)
 {
     for (unsigned i = 0; i < LEVELS && list[i].by != MT_BY_SITE; i++) {
         struct mt_tree_level level = list[i];
         uint32_t number = mt_property(who->naming, level.by, verdict);
         if (level.by == MT_BY_BLAMED)
             level.frames = frames_of(who, number);
-        at = level.by == MT_BY_LINE ? descend_to_line(who, at, verdict->block)
+        at = level.by == MT_BY_LINE ? descend_to_line(who, at, life)
                                     : mt_tree_descend(&who->tree, at, &level, who->naming, number);
     }
     return at;
@@ -101,7 +99,7 @@ static void add_life(void *data, const struct mt_life *life)
     enum mt_who_by by = who->question->by;
     struct mt_life_verdict room;
     const struct mt_verdict *verdict = mt_life_verdict(&room, who->replay, life);
-    uint32_t at = descend(who, MT_TREE_ROOT, levels[by].all, verdict);
+    uint32_t at = descend(who, MT_TREE_ROOT, levels[by].all, life, verdict);
     if (MT_GROW(who->facts, who->facts_capacity, at)) {
         who->has_no_memory = true;
         return;
@@ -110,8 +108,8 @@ static void add_life(void *data, const struct mt_life *life)
                                             who->tree.node[at].by != MT_BY_STACK);
     who->facts[at].ends += may_open ? life->size : 0;
     if (who->facts[at].is_open)
-        at = descend(who, at, levels[by].wide, verdict);
-    at = descend(who, at, levels[by].last, verdict);
+        at = descend(who, at, levels[by].wide, life, verdict);
+    at = descend(who, at, levels[by].last, life, verdict);
     mt_tree_count(&who->tree, at, life->size, 1);
     if (MT_GROW(who->facts, who->facts_capacity, who->tree.n)) {
         who->has_no_memory = true;
